@@ -29,6 +29,15 @@ PAGES = {
     "team/notes.asciidoc": "= Notes\n\nlink:team/rules[Rules]\n",
 }
 
+WORKSPACE = """\
+[service]
+url = "https://gitlab.example.com"
+
+[[wiki]]
+project = "docs/{name}"
+folder = "{name}"
+"""
+
 
 class Editor:
     """An editor with some files open."""
@@ -138,17 +147,26 @@ async def editing(
         cwd=env.get("HOME"),
     )
     folders = [lsp.WorkspaceFolder(one.as_uri(), one.name) for one in (root, *beside)]
-    await client.initialize_async(
+    answer = await client.initialize_async(
         lsp.InitializeParams(
             capabilities=capabilities,
             root_uri=None if beside or env else root.as_uri(),
             workspace_folders=folders if beside else None,
         )
     )
+    sync = answer.capabilities.text_document_sync
+    assert isinstance(sync, lsp.TextDocumentSyncOptions)
+    # an edit of a line of 700 KB takes the library half a second
+    assert sync.change == lsp.TextDocumentSyncKind.Full
     client.initialized(lsp.InitializedParams())
     yield editor
     await client.shutdown_async(None)
     client.exit(None)
+    server = client._server
+    assert server is not None
+    assert server.stderr is not None
+    # what is refused is shown by the editor, and is no error of the server
+    assert await server.stderr.read() == b""
     await client.stop()  # type: ignore[no-untyped-call]
 
 
@@ -378,6 +396,30 @@ async def test_a_second_folder_is_not_served_and_that_is_said(wiki: Path) -> Non
     assert said == f"{other} is not served: open it in a window of its own"
 
 
+async def test_a_wiki_that_the_configuration_names_later_is_served(
+    tmp_path: Path,
+) -> None:
+    """One that cannot be used is told, and used when it is mended."""
+    made_wiki(tmp_path / "one")
+    made_wiki(tmp_path / "two")
+    settings = tmp_path / "wikisync.toml"
+    first = WORKSPACE.format(name="one")
+    settings.write_text(first)
+    async with editing(tmp_path) as editor, asyncio.timeout(WAIT_S):
+        editor.open("one/home.md")
+        assert len(await editor.marks("one/home.md", 1)) == 1
+        editor.open("two/home.md")
+        assert await editor.marks("two/home.md", 1) == []
+        settings.write_text(f"{first}\nnothing")
+        assert "wikisync.toml" in await editor.said.get()
+        settings.write_text(first + WORKSPACE.format(name="two").partition("\n\n")[2])
+        while not await editor.marks("two/home.md", 1):
+            pass
+        (tmp_path / "two" / "team" / "none.md").write_text("# There now\n")
+        while await editor.marks("two/home.md", 1):
+            pass
+
+
 async def test_a_folder_that_is_a_link_is_served_by_its_name(wiki: Path) -> None:
     link = wiki.with_name("link")
     link.symlink_to(wiki)
@@ -518,6 +560,26 @@ async def test_a_rename_is_refused_where_the_editor_holds_another_text(
             lsp.RenameParams(new_name="team/conduct", **at)
         )
     assert (editor.root / "home.md").read_text() == text
+
+
+async def test_a_place_is_in_the_line_that_editors_count(wiki: Path) -> None:
+    (wiki / "home.md").write_text("a\fb\u2028c\U0001f600 [rules](team/rules)\r\n")
+    async with editing(wiki) as editor:
+        text = editor.open("home.md")
+        at = editor.at("home.md", text, "\U0001f600 [rules](team")
+        at["position"].character += 1  # its sign has two units
+        there = await editor.client.text_document_definition_async(
+            lsp.DefinitionParams(**at)
+        )
+        found = await editor.client.text_document_completion_async(
+            lsp.CompletionParams(**at)
+        )
+    assert isinstance(there, lsp.Location)
+    assert there.uri == editor.uri("team/rules.md")
+    assert isinstance(found, lsp.CompletionList)
+    (rules,) = (one for one in found.items if one.label == "team/rules")
+    where = lsp.Range(lsp.Position(0, 16), lsp.Position(0, 20))
+    assert rules.text_edit == lsp.TextEdit(where, "team/rules")
 
 
 async def test_an_edit_counts_lines_as_editors_do(wiki: Path) -> None:

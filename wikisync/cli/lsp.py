@@ -23,14 +23,14 @@ def command(folder: Path) -> None:
     folder that the editor has open.  Needs the extra lsp.
     """
     try:
-        from wikisync.site.preview.language import language_server
+        from wikisync.site.preview.language import PageServer
     except ImportError as error:
         raise UsageError(
             "the library of the Language Server Protocol is not installed",
             hint="install wikisync with its extra lsp",
         ) from error
 
-    def find(root: str | None) -> tuple[Load, Path, Path | None]:
+    def find(root: str | None) -> tuple[Load, Path, Path | None, Path | None]:
         shown = find_shown(folder)
         if folder == Path() and shown.workspace is None:
             shown = find_shown(Path(root or folder))
@@ -39,6 +39,7 @@ def command(folder: Path) -> None:
             if shown.workspace is None and os.path.realpath(root or folder) in wide:
                 raise UsageError("no folder is open", hint="open one that has pages")
         cache = cache_folder(shown, "lsp", os.environ)
-        return lambda: PreviewInputs(*shown.site()), cache, shown.private
+        places = cache, shown.private, shown.settings
+        return lambda: PreviewInputs(*shown.site()), *places
 
-    language_server(find).start_io()
+    PageServer(find).start_io()

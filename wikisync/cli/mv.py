@@ -9,7 +9,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.core.model import split_extension
 from wikisync.errors import ExitCode, UsageError
-from wikisync.site.preview.moves import lines_of, make_moves, plan_moves
+from wikisync.site.preview.moves import make_moves, plan_moves
 from wikisync.site.preview.writing import WikiDesk
 from wikisync.workspace.configured import find_workspace, named_pages, workspace_above
 from wikisync.workspace.folders import know_again
@@ -47,8 +47,10 @@ def command(console: Console, start: Path, old: str, new: str, *, dry_run: bool)
         }
         console.json(answer)
     else:
-        for line in lines_of(moves):
-            console.result(line)
+        for file in moves.files:
+            console.result(f"{file.path} -> {file.target}")
+        for text in moves.texts:
+            console.result(f"{text.path}: {counted(text.count, 'link')}")
         pages, links = counted(len(moves.files), "page"), counted(moves.links, "link")
         verb = "would rename" if dry_run else "renamed"
         console.note(f"{verb} {pages} and {links} to them")
@@ -71,7 +73,5 @@ def _named(start: Path, old: str, new: str) -> tuple[WikiDesk, tuple[str, str]]:
             f"{old} and {new} are in two wikis",
             hint="a page is renamed inside its wiki; to move it, copy and delete it",
         )
-    private = workspace.private
-    folder, note = workspace.folder_of(section), partial(know_again, private)
-    desk = WikiDesk(folder, private, note)
-    return desk, (slug, target)
+    folder, private = workspace.folder_of(section), workspace.private
+    return WikiDesk(folder, private, partial(know_again, private)), (slug, target)

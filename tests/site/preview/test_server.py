@@ -14,6 +14,7 @@ from tests.support.archive import unpack
 from tests.support.preview import HASH, WAIT_S, Desk, Reader, Window
 from wikisync.errors import ConfigError, SiteError
 from wikisync.site.cache import CACHE_NAME
+from wikisync.site.preview import following
 from wikisync.site.preview import server as preview_module
 from wikisync.site.preview import world as preview_world
 from wikisync.site.preview.server import PreviewOptions, running_preview
@@ -106,7 +107,7 @@ async def test_a_window_that_was_away_is_told_at_once(
 async def test_another_configuration_is_taken_over_with_its_folders(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preview_module, "SETTINGS_LOOK_S", 0.05)
+    monkeypatch.setattr(following, "SETTINGS_LOOK_S", 0.05)
     settings = desk.root / "wikisync.toml"
     settings.write_text("one")
     options = PreviewOptions(settings=settings)
@@ -156,7 +157,7 @@ async def test_the_same_cache_serves_two_previews_at_once(desk: Desk) -> None:
 async def test_a_configuration_that_is_wrong_from_the_start_is_shown(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preview_module, "SETTINGS_LOOK_S", 0.05)
+    monkeypatch.setattr(following, "SETTINGS_LOOK_S", 0.05)
     settings = desk.root / "wikisync.toml"
 
     right = desk.inputs

@@ -24,7 +24,6 @@ from wikisync.core.system import connections
 from wikisync.errors import SiteError
 
 TOKEN_HEADER = "X-Wikisync-Token"  # noqa: S105 - a header's name
-NAVIGATION = frozenset({"navigate"})
 OWN_SITE = frozenset({"same-origin", "none"})
 """What browsers say of requests of our own pages, and of a typed address."""
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -86,7 +85,7 @@ class Guard(Struct, frozen=True):
             # a link on another page may lead here; nothing else may
             is_link = (
                 request.method == "GET"
-                and headers.get("Sec-Fetch-Mode") in NAVIGATION
+                and headers.get("Sec-Fetch-Mode") == "navigate"
                 and headers.get("Sec-Fetch-Dest") == "document"
             )
             return None if is_link else "request from another site"

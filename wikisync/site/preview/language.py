@@ -10,9 +10,10 @@ seen by the same watch.
 
 import asyncio
 import contextlib
+import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from urllib.parse import unquote
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import json_rpc
 from pygls.uris import to_fs_path
 from pygls.workspace import PositionCodec, TextDocument
 
@@ -30,8 +32,8 @@ from wikisync.core.model import Format
 from wikisync.core.version import __version__
 from wikisync.errors import WikisyncError
 from wikisync.folder.safe_open import make_folder
-from wikisync.folder.watch import watch_folders
 from wikisync.markup.filters.text import emoji_names
+from wikisync.site.preview.following import follow_folders
 from wikisync.site.preview.moves import Moves, Relinked, plan_links, plan_moves
 from wikisync.site.preview.site import LiveSite, Load, WritablePage, held_cache
 from wikisync.site.preview.world import Mark, PreviewInputs
@@ -53,20 +55,31 @@ _OPENS = re.compile(
 _END = re.compile(r"\r\n|\r|\n")
 """Of a line, as the protocol has it; Python and the library know more of them."""
 
+_OPTIONS: Mapping[str, object] = {
+    lsp.TEXT_DOCUMENT_COMPLETION: lsp.CompletionOptions(
+        trigger_characters=["(", "[", ":", "<", "/", "#"]
+    ),
+    lsp.WORKSPACE_WILL_RENAME_FILES: lsp.FileOperationRegistrationOptions(
+        [lsp.FileOperationFilter(lsp.FileOperationPattern("**/*"), "file")]
+    ),
+}
 _AtPlace = (
     lsp.DefinitionParams | lsp.HoverParams | lsp.RenameParams | lsp.PrepareRenameParams
 )
 T = TypeVar("T")
-Find = Callable[[str | None], tuple[Load, Path, Path | None]]
-"""What a folder shows, where to keep what the next run can use, and the workspace's own
-folder, if it is one; asked with the editor's root."""
+Find = Callable[[str | None], tuple[Load, Path, Path | None, Path | None]]
+"""What a folder shows, where to keep what the next run can use, and, of a workspace,
+its own folder and its configuration; asked with the editor's root."""
 
 
-class Asked(LanguageServer):
-    """The server, with the site that it asks."""
+class PageServer(LanguageServer):
+    """The server of the folder that ``find`` makes of the editor's."""
 
     def __init__(self, find: Find) -> None:
-        super().__init__("wikisync", __version__)
+        # an edit of a long line costs the library half a second, and it counts lines
+        # by more than their ends; a megabyte that comes whole costs two milliseconds
+        whole = lsp.TextDocumentSyncKind.Full
+        super().__init__("wikisync", __version__, text_document_sync_kind=whole)
         self._find = find
         self._thread = ThreadPoolExecutor(1, "wikisync-site")
         self._ready = asyncio.Event()
@@ -74,6 +87,22 @@ class Asked(LanguageServer):
         self._ended = asyncio.Event()
         self._places: Mapping[Path, Path] = {}
         """The editor's folders, which may be links, and where each is."""
+        logging.getLogger(json_rpc.__name__).addFilter(_is_unexpected)
+        answers: Mapping[str, Callable[..., Awaitable[object]]] = {
+            lsp.INITIALIZED: self._run,
+            lsp.SHUTDOWN: self._end,
+            lsp.TEXT_DOCUMENT_DID_OPEN: self._look,
+            lsp.TEXT_DOCUMENT_DID_CHANGE: self._look,
+            lsp.TEXT_DOCUMENT_DID_CLOSE: self._forget,
+            lsp.TEXT_DOCUMENT_COMPLETION: self._complete,
+            lsp.TEXT_DOCUMENT_DEFINITION: self._define,
+            lsp.TEXT_DOCUMENT_HOVER: self._hover,
+            lsp.TEXT_DOCUMENT_RENAME: self._rename,
+            lsp.TEXT_DOCUMENT_PREPARE_RENAME: self._prepare,
+            lsp.WORKSPACE_WILL_RENAME_FILES: self._will_rename,
+        }
+        for name, answer in answers.items():
+            self.feature(name, _OPTIONS.get(name))(partial(answer))
 
     async def in_thread(self, act: Callable[..., T], *args: object) -> T:
         """Ask the site."""
@@ -82,50 +111,53 @@ class Asked(LanguageServer):
 
     # Its life -----------------------------------------------------------------------
 
-    async def run(self) -> None:
+    async def _run(self, _params: lsp.InitializedParams) -> None:
         """Read the names of all pages, and follow the folders until the end."""
         kept = contextlib.ExitStack()
         try:
-            opened = [one.uri for one in self.workspace.folders.values()]
-            root = self.workspace.root_path or next(map(to_fs_path, opened), None)
-            self._places = _places(filter(None, (root, *map(to_fs_path, opened))))
+            opened = [to_fs_path(uri) for uri in self.workspace.folders]
+            root = self.workspace.root_path or next(iter(opened), None)
+            named = map(Path, filter(None, (root, *opened)))
+            self._places = {one: one.resolve() for one in named}
             try:
-                load, cache, self._private = self._find(root)
+                load, cache, self._private, settings = self._find(root)
             except WikisyncError as exc:
-                load, cache, self._private = partial(_fail, exc), Path(os.devnull), None
+                load, cache = partial(_fail, exc), Path(os.devnull)
+                self._private = settings = None
             self._site = LiveSite(load, SilentProgress())
-            store = await self.in_thread(kept.enter_context, held_cache(cache))
-            self._site.use(store)
+            self._site.use(await self.in_thread(kept.enter_context, held_cache(cache)))
             await self._refresh(None)
-            failure, served = self._site.failure, self._site.folders
-            unserved = _not_served(self._places.values(), served)
-            said = failure and ": ".join(filter(None, (failure.message, failure.hint)))
-            for text in [said] if said else unserved:
-                shown = lsp.ShowMessageParams(lsp.MessageType.Error, text)
-                self.window_show_message(shown)
+            if self._site.failure is None:
+                self._say(*_not_served(self._places.values(), self._site.folders))
             async with asyncio.TaskGroup() as group:
-                following = group.create_task(self._follow())
+                follow = follow_folders(self._site, settings, self._refresh)
+                following = group.create_task(follow)
                 await self._is_over.wait()
                 following.cancel()
+        except asyncio.CancelledError:
+            pass  # an editor that is gone ends the loop; nobody is left to hear of it
         finally:
             await self.in_thread(kept.close)
             self._thread.shutdown()
             self._ended.set()
 
-    async def end(self) -> None:
+    async def _end(self, _params: None) -> None:
         """Leave nothing running."""
         self._is_over.set()
         await self._ended.wait()
 
-    async def _follow(self) -> None:
-        hints = watch_folders(self._site.roots(), rests=False)
-        async with contextlib.aclosing(hints):
-            async for hint in hints:
-                await self._refresh(None if hint.is_everything else hint.paths)
+    def _say(self, *texts: str) -> None:
+        for text in texts:
+            shown = lsp.ShowMessageParams(lsp.MessageType.Error, text)
+            self.window_show_message(shown)
 
     async def _refresh(self, paths: frozenset[str] | None) -> None:
+        before = self._site.failure
         await self.in_thread(self._site.refresh, paths)
         self._ready.set()
+        failure = self._site.failure
+        if failure and (before is None or str(before) != str(failure)):
+            self._say(": ".join(filter(None, (failure.message, failure.hint))))
         for document in tuple(self.workspace.text_documents.values()):
             await self._show_marks(document.uri)
 
@@ -140,14 +172,21 @@ class Asked(LanguageServer):
 
     # Diagnostics ----------------------------------------------------------------------
 
-    async def look(self, uri: str) -> None:
+    async def _look(
+        self, params: lsp.DidOpenTextDocumentParams | lsp.DidChangeTextDocumentParams
+    ) -> None:
         """Show what is wrong in a document, once for all keys typed quickly."""
+        uri = params.text_document.uri
         version = self.workspace.get_text_document(uri).version
         await asyncio.sleep(SETTLE_S)
         known = self.workspace.text_documents.get(unquote(uri))
         if known is not None and known.version == version:
             await self._ready.wait()
             await self._show_marks(uri)
+
+    async def _forget(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        shown = lsp.PublishDiagnosticsParams(params.text_document.uri, [])
+        self.text_document_publish_diagnostics(shown)
 
     async def _show_marks(self, uri: str) -> None:
         if self._is_over.is_set():
@@ -179,22 +218,17 @@ class Asked(LanguageServer):
                 return await self.in_thread(self._site.writable, at)
         return None
 
-    async def titles(self, page: WritablePage) -> Sequence[tuple[str, str]]:
-        """The pages of its wiki, and what each is called."""
-        return await self.in_thread(self._site.titles, page.wiki)
-
-    async def completions(self, params: lsp.CompletionParams) -> lsp.CompletionList:
+    async def _complete(self, params: lsp.CompletionParams) -> lsp.CompletionList:
         """What may be typed here."""
         uri = params.text_document.uri
         page = await self.page(uri)
-        document = self.workspace.get_text_document(uri)
-        offset = document.offset_at_position(params.position)
-        line = document.source[:offset].rpartition("\n")[2]
-        found = _OPENS.search(line)
+        document, place = self.workspace.get_text_document(uri), params.position
+        found = _OPENS.search(_around(document, place)[0])
         if page is None or found is None:
             return lsp.CompletionList(is_incomplete=False, items=[])
         typed = found["href"] if found["emoji"] is None else found["emoji"]
-        start = document.client_position_at_offset(offset - len(typed))
+        length = document.position_codec.client_num_units(typed)
+        start = lsp.Position(place.line, place.character - length)
         offers = [
             one
             for one in await self._offers(page, typed, found["emoji"])
@@ -207,11 +241,24 @@ class Asked(LanguageServer):
                     label=text,
                     detail=detail,
                     filter_text=f"{text} {detail}",
-                    text_edit=lsp.TextEdit(lsp.Range(start, params.position), text),
+                    text_edit=lsp.TextEdit(lsp.Range(start, place), text),
                 )
                 for text, detail in offers[:OFFERED_MAX]
             ],
         )
+
+    async def _define(self, params: lsp.DefinitionParams) -> lsp.Location | None:
+        if (page := await self.linked(params)) is None:
+            return None
+        start = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+        return lsp.Location(self.uri_of(page.wiki.source.folder / page.path), start)
+
+    async def _hover(self, params: lsp.HoverParams) -> lsp.Hover | None:
+        if (page := await self.linked(params)) is None:
+            return None
+        titles = dict(await self.in_thread(self._site.titles, page.wiki))
+        text = f"{titles[page.slug]}\n{page.path}"
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.PlainText, text))
 
     async def _offers(
         self, page: WritablePage, typed: str, emoji: str | None
@@ -224,7 +271,8 @@ class Asked(LanguageServer):
             found = await self.in_thread(self._site.headings, page, href or page.slug)
             return [(f"{href}#{name}", text) for name, text in found]
         files = (*page.wiki.attachments, *sorted(page.wiki.loose.names))
-        return [*await self.titles(page), *((path, "") for path in files)]
+        titles = await self.in_thread(self._site.titles, page.wiki)
+        return [*titles, *((path, "") for path in files)]
 
     # Renames --------------------------------------------------------------------------
 
@@ -233,10 +281,34 @@ class Asked(LanguageServer):
         page = await self.linked(params) or await self.page(params.text_document.uri)
         return page if page and page.slug in page.wiki.pages else None
 
-    async def folders(self) -> Sequence[Path]:
-        """Those of the wikis."""
+    async def _rename(self, params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        workspace = self.client_capabilities.workspace
+        edits = workspace and workspace.workspace_edit
+        kinds = (edits and edits.resource_operations) or ()
+        if lsp.ResourceOperationKind.Rename not in kinds:
+            # it would change the links and leave the file
+            raise JsonRpcInvalidParams("this editor renames no files: use wikisync mv")
+        if (page := await self.renamed(params)) is None:
+            return None
+        folder = page.wiki.source.folder
+        return await self.edit(folder, plan_moves, page.path, params.new_name)
+
+    async def _prepare(
+        self, params: lsp.PrepareRenameParams
+    ) -> lsp.PrepareRenamePlaceholder | None:
+        """Offer the whole name, as editors know a word of it or another one."""
+        here = lsp.Range(params.position, params.position)
+        page = await self.renamed(params)
+        return lsp.PrepareRenamePlaceholder(here, page.slug) if page else None
+
+    async def _will_rename(self, params: lsp.RenameFilesParams) -> lsp.WorkspaceEdit:
+        """The links of files and folders that the editor itself renames."""
+        of = self.file_of
+        both = [(of(one.old_uri), of(one.new_uri)) for one in params.files]
         await self._ready.wait()
-        return self._site.folders
+        edits = [await self.edit(one, plan_links, both) for one in self._site.folders]
+        changes = [change for edit in edits for change in edit.document_changes or ()]
+        return lsp.WorkspaceEdit(document_changes=changes)
 
     async def edit(
         self, folder: Path, plan: Callable[..., Moves], *names: object
@@ -274,95 +346,11 @@ class Asked(LanguageServer):
         return lsp.TextDocumentEdit(name, edits)
 
 
-def language_server(find: Find) -> LanguageServer:
-    """The server of the folder that ``find`` makes of the editor's."""
-    server = Asked(find)
-
-    @server.feature(lsp.INITIALIZED)
-    async def initialized(ls: Asked, _params: lsp.InitializedParams) -> None:
-        # an editor that is gone ends the loop, and nobody is left to hear of it
-        with contextlib.suppress(asyncio.CancelledError):
-            await ls.run()
-
-    @server.feature(lsp.SHUTDOWN)
-    async def shutdown(ls: Asked, _params: None) -> None:
-        await ls.end()
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    async def changed(
-        ls: Asked,
-        params: lsp.DidOpenTextDocumentParams | lsp.DidChangeTextDocumentParams,
-    ) -> None:
-        await ls.look(params.text_document.uri)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    async def closed(ls: Asked, params: lsp.DidCloseTextDocumentParams) -> None:
-        shown = lsp.PublishDiagnosticsParams(params.text_document.uri, [])
-        ls.text_document_publish_diagnostics(shown)
-
-    @server.feature(
-        lsp.TEXT_DOCUMENT_COMPLETION,
-        lsp.CompletionOptions(trigger_characters=["(", "[", ":", "<", "/", "#"]),
+def _is_unexpected(record: logging.LogRecord) -> bool:
+    """Whether it is no refusal, which the editor shows."""
+    return not (
+        record.exc_info and isinstance(record.exc_info[1], JsonRpcInvalidParams)
     )
-    async def complete(ls: Asked, params: lsp.CompletionParams) -> lsp.CompletionList:
-        return await ls.completions(params)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
-    async def define(ls: Asked, params: lsp.DefinitionParams) -> lsp.Location | None:
-        page = await ls.linked(params)
-        if page is None:
-            return None
-        start = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
-        return lsp.Location(ls.uri_of(page.wiki.source.folder / page.path), start)
-
-    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
-    async def hover(ls: Asked, params: lsp.HoverParams) -> lsp.Hover | None:
-        page = await ls.linked(params)
-        if page is None:
-            return None
-        text = f"{dict(await ls.titles(page))[page.slug]}\n{page.path}"
-        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.PlainText, text))
-
-    @server.feature(lsp.TEXT_DOCUMENT_RENAME)
-    async def rename(ls: Asked, params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-        workspace = ls.client_capabilities.workspace
-        edits = workspace and workspace.workspace_edit
-        kinds = (edits and edits.resource_operations) or ()
-        if lsp.ResourceOperationKind.Rename not in kinds:
-            # it would change the links and leave the file
-            raise JsonRpcInvalidParams("this editor renames no files: use wikisync mv")
-        page = await ls.renamed(params)
-        if page is None:
-            return None
-        folder = page.wiki.source.folder
-        return await ls.edit(folder, plan_moves, page.path, params.new_name)
-
-    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
-    async def prepare(
-        ls: Asked, params: lsp.PrepareRenameParams
-    ) -> lsp.PrepareRenamePlaceholder | None:
-        """Offer the whole name, as editors know a word of it or another one."""
-        here = lsp.Range(params.position, params.position)
-        page = await ls.renamed(params)
-        return lsp.PrepareRenamePlaceholder(here, page.slug) if page else None
-
-    @server.feature(
-        lsp.WORKSPACE_WILL_RENAME_FILES,
-        lsp.FileOperationRegistrationOptions(
-            [lsp.FileOperationFilter(lsp.FileOperationPattern("**/*"), "file")]
-        ),
-    )
-    async def will_rename(
-        ls: Asked, params: lsp.RenameFilesParams
-    ) -> lsp.WorkspaceEdit:
-        """The links of files and folders that the editor itself renames."""
-        files = [(ls.file_of(a.old_uri), ls.file_of(a.new_uri)) for a in params.files]
-        edits = [await ls.edit(one, plan_links, files) for one in await ls.folders()]
-        changes = [change for edit in edits for change in edit.document_changes or ()]
-        return lsp.WorkspaceEdit(document_changes=changes)
-
-    return server
 
 
 def _fail(error: WikisyncError) -> PreviewInputs:
@@ -380,11 +368,6 @@ def _inside(file: Path, places: Iterable[tuple[Path, Path]]) -> Path:
     """The file in the second of two folders, where it is in the first."""
     found = [to / file.relative_to(at) for at, to in places if file.is_relative_to(at)]
     return found[0] if found else file
-
-
-def _places(folders: Iterable[str]) -> Mapping[Path, Path]:
-    """The folders by their names, and where each is."""
-    return {Path(one): Path(one).resolve() for one in folders}
 
 
 def _diagnostic(
@@ -413,11 +396,17 @@ def _range_in(
     return lsp.Range(*(lsp.Position(number, unit) for unit in units))
 
 
+def _around(document: TextDocument, position: lsp.Position) -> tuple[str, str]:
+    """What stands before a place in its line, and after it."""
+    (line,) = _END.split(document.source)[position.line :][:1] or ("",)
+    place = lsp.Position(0, position.character)
+    at = document.position_codec.position_from_client_units([line], place).character
+    return line[:at], line[at:]
+
+
 def _hrefs_at(document: TextDocument, position: lsp.Position) -> Iterator[str]:
     """What the link at a place may be: up to the next brackets, or the next spaces."""
-    offset = document.offset_at_position(position)
-    before = document.source[:offset].rpartition("\n")[2]
-    after = document.source[offset:].partition("\n")[0]
+    before, after = _around(document, position)
     for edges in (_EDGES, f"{_EDGES} \t"):
         stop = f"[{re.escape(edges)}]"
         href = re.split(stop, before)[-1] + re.split(stop, after)[0]

@@ -337,11 +337,3 @@ def _moved_includes(
 
     pattern = _INCLUDES.get(page.format)
     return (pattern.sub(moved, page.content) if pattern else page.content), count
-
-
-def lines_of(moves: Moves) -> Iterator[str]:
-    """What is done, for a person."""
-    for file in moves.files:
-        yield f"{file.path} -> {file.target}"
-    for text in moves.texts:
-        yield f"{text.path}: {text.count} link{'s' if text.count != 1 else ''}"

@@ -286,6 +286,9 @@ def frame_digest(page: str, pictures: str = "") -> str:
     return hashlib.sha256(frame.encode("utf-8", "replace")).hexdigest()[:16]
 
 
+_Searched = tuple[bytes, Sequence[SearchDocument]] | None
+
+
 class SearchIndex:
     """The files of the search index, made anew when somebody searches.
 
@@ -293,12 +296,7 @@ class SearchIndex:
     made beside the thread that the site belongs to.
     """
 
-    def __init__(
-        self,
-        look: Callable[
-            [bytes], Awaitable[tuple[bytes, Sequence[SearchDocument]] | None]
-        ],
-    ) -> None:
+    def __init__(self, look: Callable[[bytes], Awaitable[_Searched]]) -> None:
         """``look`` gives a hash and what there is to search; None for this hash."""
         self._look = look
         self._digest = b""

@@ -254,9 +254,7 @@ class WriteRoutes(Struct, frozen=True):
 
     async def _beginning(self, wish: LinkWish) -> object:
         """What a page that is not there may begin with."""
-        page = await self._in_thread(self._site.new_page, wish.at, "", wish.href)
-        if page is None:
-            raise errors.NotFound("no page can have this address")
+        page = await self._new_page(wish.at, wish.href)
         trashed = await finish_in_thread(self._desk(page).has_trashed, page.path)
         address = await self._in_thread(self._site.address_of, page.wiki, page.path)
         return {
@@ -267,6 +265,13 @@ class WriteRoutes(Struct, frozen=True):
             "templates": sorted(page.wiki.templates),
             "is_trashed": trashed,
         }
+
+    async def _new_page(self, at: str, href: str = "") -> WritablePage:
+        found = await self._in_thread(self._site.new_page, at, "", href)
+        page: WritablePage | None = found
+        if page is None:
+            raise errors.NotFound("no page can have this address")
+        return page
 
     async def _draft(self, wish: DraftWish) -> object:
         draw = partial(self._site.draft, is_whole=wish.is_whole)
@@ -298,9 +303,8 @@ class WriteRoutes(Struct, frozen=True):
         moves = await finish_in_thread(plan_moves, desk, page.path, wish.name)
         if not moves.files:
             raise errors.PreconditionFailed(f"{page.path} was renamed in the meantime")
-        clashing = []
-        if not wish.is_dry:
-            clashing = await finish_in_thread(make_moves, desk, moves)
+        make = partial(finish_in_thread, make_moves, desk, moves)
+        clashing = [] if wish.is_dry else await make()
         answer = {
             "files": [[file.path, file.target] for file in moves.files],
             "links": {one.path: one.count for one in moves.texts},
@@ -323,9 +327,7 @@ class WriteRoutes(Struct, frozen=True):
         return await self._shown(page, page.path)
 
     async def _restore(self, wish: Wish) -> object:
-        page = await self._in_thread(self._site.new_page, wish.at, "", "")
-        if page is None:
-            raise errors.NotFound("no page can have this address")
+        page = await self._new_page(wish.at)
         path = await finish_in_thread(self._desk(page).restore, page.path)
         return await self._shown(page, path)
 

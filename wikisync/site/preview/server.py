@@ -32,22 +32,21 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 from msgspec import Struct
 
-from wikisync.core.model import REDIRECTS_PATH, Problem, WikiOwner
+from wikisync.core.model import Problem, WikiOwner
 from wikisync.core.system.connections import is_loopback, note_request
-from wikisync.core.system.file_status import status_at
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.running import beside
 from wikisync.errors import FolderError, SiteError, WikisyncError
-from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.replica import LATE
 from wikisync.folder.safe_open import opened_below
-from wikisync.folder.watch import is_watched, log_notice, watch_folders
+from wikisync.folder.watch import log_notice
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.index import bounded_reader
 from wikisync.site.manifest import content_type
 from wikisync.site.preview import guard
 from wikisync.site.preview.editor import Editor
+from wikisync.site.preview.following import follow_folders
 from wikisync.site.preview.pages import Rendered, SearchIndex
 from wikisync.site.preview.routes import WriteRoutes, said
 from wikisync.site.preview.site import LiveSite, Load, PageView, held_cache
@@ -66,8 +65,6 @@ START_WAIT_S = 2.0
 """How long a page may wait for the first look at the folders, before we say that."""
 READING_NEWS_S = 0.25
 """Between two words to windows about reading that still goes on."""
-SETTINGS_LOOK_S = 1.0
-"""Between two looks at the file of the configuration."""
 STATUS_LOOK_S = 0.25
 """Between two looks at whether the wikis may stand otherwise."""
 STATUS_REST = 4.0
@@ -147,9 +144,8 @@ class Preview:
         self._thread = ThreadPoolExecutor(1, "wikisync-preview")
         self._reading = Reading()
         self._site = LiveSite(load, self._reading)
-        self._search = SearchIndex(
-            lambda known: self._in_thread(self._site.searched, known)
-        )
+        searched = self._site.searched
+        self._search = SearchIndex(lambda known: self._in_thread(searched, known))
         self._windows = Windows()
         self._ready = asyncio.Event()
         self._changed = asyncio.Event()
@@ -158,7 +154,6 @@ class Preview:
         """How the wikis that windows show stand, as they were looked at last."""
         self._taken = 0
         """So often files were taken over."""
-        self._settings_stamp = status_at(options.settings)
         # a checkout that was not built anew has no editor yet
         library = resources.files("wikisync.vendor").joinpath("codemirror.js")
         self._is_read_only = options.is_read_only or not library.is_file()
@@ -266,36 +261,15 @@ class Preview:
             await asyncio.to_thread(self._thread.shutdown)
 
     async def _follow_files(self) -> None:
-        """Take over every change, and watch other folders where there are others."""
         await self._in_thread(self._site.read_inputs)
-        while True:
-            roots = self._site.roots()
-            async with asyncio.TaskGroup() as group:
-                watching = group.create_task(self._watch(roots))
-                while self._site.roots() == roots:
-                    await self._follow_settings()
-                watching.cancel()
+        settings, refresh = self._options.settings, self._refresh
+        look = None if self._is_read_only else self._tell_late
+        await follow_folders(self._site, settings, refresh, self._notice, look)
 
-    async def _watch(self, roots: tuple[Path, ...]) -> None:
-        hints = watch_folders(
-            roots, is_wanted=_is_shown, notice=self._notice, rests=False
-        )
-        async with contextlib.aclosing(hints):
-            async for hint in hints:
-                await self._refresh(None if hint.is_everything else hint.paths)
-
-    async def _follow_settings(self) -> None:
-        """Look at the configuration from time to time; it lies beside the folders."""
-        await asyncio.sleep(SETTINGS_LOOK_S)
-        if not self._is_read_only:
-            for file in await finish_in_thread(self._recover):
-                message = "a program saved another text than the preview"
-                hint = f"it is in the trash: {LATE}"
-                self._notice(Problem("late", file, message, hint))
-        stamp = status_at(self._options.settings)
-        if stamp != self._settings_stamp:
-            self._settings_stamp = stamp
-            await self._refresh(None)
+    async def _tell_late(self) -> None:
+        for file in await finish_in_thread(self._recover):
+            message = "a program saved another text than the preview"
+            self._notice(Problem("late", file, message, f"it is in the trash: {LATE}"))
 
     def _recover(self) -> list[str]:
         clashing: list[str] = []
@@ -528,13 +502,6 @@ def _status_of(decisions: Decisions, owner: WikiOwner) -> SyncStatus:
         return decisions.sync_status(owner)
     except WikisyncError as exc:
         return SyncStatus(exc.message)
-
-
-def _is_shown(path: str) -> bool:
-    """Whether a path of a wiki or a theme matters to a preview."""
-    folder, slash, name = path.rpartition("/")
-    shown = folder + slash + name.replace(CONFLICT_MARK, "", 1)
-    return path == REDIRECTS_PATH or is_watched(shown)
 
 
 class _OpenedFile(web.FileResponse):

@@ -241,11 +241,9 @@ class LiveSite:
 
     def conflicts(self) -> Iterator[str]:
         """Output paths of the pages in conflict."""
-        world = self._world
-        if world is None:
-            return
-        for place in world.conflicts:
-            yield world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
+        if world := self._world:
+            for place in world.conflicts:
+                yield world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
 
     # Answers ----------------------------------------------------------------------
 
@@ -487,9 +485,7 @@ class LiveSite:
         slug = model.Slug(model.path_of_title(stem))
         page_format = page_format or usual_format(scanned, slug)
         file = new_path(slug, page_format) if page_format.is_writable else None
-        if file is None:
-            return None
-        return WritablePage(scanned, slug, file, page_format, "")
+        return WritablePage(scanned, slug, file, page_format, "") if file else None
 
     def wiki_at(self, path: str) -> _ShownWiki | None:
         """The one that a window shows; None while there is none."""
