@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.unreadable import unreadable_folder
 from tests.support.workspaces import HANDBOOK
 from wikisync.errors import ExitCode
 
@@ -273,6 +274,32 @@ async def test_links_out_are_not_followed(imported: Import, tmp_path: Path) -> N
 
     assert files == {"a.md": "a\n"}
     assert [one[:2] for one in lost] == [("b.md", 1)]
+
+
+async def test_folder_that_cannot_be_read_or_is_a_link_is_named(
+    imported: Import, tmp_path: Path
+) -> None:
+    vault = write(tmp_path / "vault", {"a.md": "a\n"})
+    write(tmp_path / "elsewhere", {"b.md": "b\n"})
+    (vault / "linked").symlink_to(tmp_path / "elsewhere")
+    unread = unreadable_folder(vault)
+
+    code, files, lost = await imported("obsidian", vault)
+
+    assert (code, files) == (ExitCode.HELD, {"a.md": "a\n"})
+    link = "linked is a symbolic link, which wikisync does not follow"
+    (deep, *why), linked = lost
+    assert unread.startswith(deep)
+    assert why == [1, "the folder cannot be read: File name too long"]
+    assert linked == ("linked", 1, f"the file cannot be read: {link}")
+
+
+async def test_file_in_the_place_of_the_new_folder_is_named(
+    run_alone: Run, tmp_path: Path
+) -> None:
+    root = write(tmp_path, {"vault/a.md": "a\n", "made": "mine\n"})
+    ran = await run_alone("import", "obsidian", root / "vault", root / "made")
+    ran.ended(1, f"cannot make {root / 'made'}: something else has this name")
 
 
 async def test_imported_folder_is_ready_to_sync(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Ran, Run
+from tests.support.unreadable import unreadable_folder
 from wikisync.markup.bounded import BoundedParser
 from wikisync.workspace.page_files import FILE_BYTES_MAX, include_from
 
@@ -235,3 +236,12 @@ async def test_a_folder_gives_no_file_that_is_not_in_it(
     assert "sub: big.md is larger than" in outside
     # a person who names the link means the file
     assert "secret words" in (await render("out.md")).out
+
+
+async def test_folder_that_cannot_be_read_is_an_error(render: Run, wiki: Path) -> None:
+    unread = unreadable_folder(wiki)
+    ran = await render(".")
+    ran.ended(1, f"cannot read ./{unread}: the name is too long")
+    assert "<h1" in ran.out
+    # its neighbours are none of this page's business
+    assert (await render("home.md")).code == 0

@@ -128,3 +128,9 @@ def test_folder_stays_open_for_its_neighbours_and_is_closed_at_the_end(
         folders.open(["b"], makes=True)
     assert folders.touched == {("a",), ("b",), ()}
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_file_that_has_more_than_its_status_says_is_not_read_to_its_end() -> None:
+    """Such as one that grows meanwhile; those of the kernel say 0."""
+    with pytest.raises(FolderError, match="status is larger than 0 KiB"):
+        safe_open.read_below(Path("/proc"), f"{os.getpid()}/status", 100)

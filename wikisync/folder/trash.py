@@ -17,8 +17,9 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, structs
 
+from wikisync.core.decoding import convert
 from wikisync.core.model import Slug
 from wikisync.core.system.private import FOLDER_MODE, leave_to_owner
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
@@ -312,34 +313,15 @@ def _write_new(folder: int, name: str, content: bytes, path: str) -> None:
 
 
 def _record_of(entry: Trashed) -> bytes:
-    record = {
-        "wiki": entry.wiki,
-        "path": entry.path,
-        "why": entry.why,
-        "at": entry.at,
-        "when": datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="seconds"),
-        "size": entry.size,
-        "file": entry.file,
-        "is_file": entry.is_file,
-    }
+    when = datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="seconds")
+    record = structs.asdict(entry) | {"when": when}
     return json.dumps(record, indent=1).encode("ascii")
 
 
 def _read_record(entry_id: str, content: bytes) -> Trashed | None:
     try:
-        record = json.loads(content)
-        file = str(record["file"])
-        if "/" in file or file in {"", ".", ".."}:
-            return None
-        return Trashed(
-            id=entry_id,
-            wiki=str(record["wiki"]),
-            path=str(record["path"]),
-            why=str(record["why"]),
-            at=float(record["at"]),
-            size=int(record["size"]),
-            file=file,
-            is_file=record.get("is_file") is True,
-        )
-    except (ValueError, KeyError, TypeError):
+        entry = convert({**json.loads(content), "id": entry_id}, Trashed)
+    except (ValueError, TypeError, ValidationError):
         return None
+    is_name = "/" not in entry.file and entry.file not in {"", ".", ".."}
+    return entry if is_name else None

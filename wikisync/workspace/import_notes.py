@@ -113,9 +113,14 @@ def folded(name: str) -> str:
     return " ".join(name.replace("_", " ").replace("-", " ").split()).casefold()
 
 
-def names_in(root: Path) -> list[str]:
+def names_in(root: Path, imported: Imported) -> list[str]:
     """The files of a source, those of the fewest folders first."""
-    return sorted(files_below(root), key=lambda name: (name.count("/"), name))
+
+    def refused(error: OSError) -> None:
+        name = Path(error.filename).relative_to(root).as_posix()
+        imported.lose(name, 1, f"the folder cannot be read: {error.strerror}")
+
+    return sorted(files_below(root, refused), key=lambda name: (name.count("/"), name))
 
 
 MEDIA = PICTURES | SOUNDS | VIDEOS
@@ -156,7 +161,7 @@ def import_notes(
     root: Path, imported: Imported, *, is_github: bool, address: str = ""
 ) -> None:
     """Convert every page of a folder, and copy the other files."""
-    names = names_in(root)
+    names = names_in(root, imported)
     notes = _Notes(names, imported, is_github=is_github, address=address)
     for name in names:
         page_format = notes.formats.get(name)

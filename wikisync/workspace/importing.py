@@ -88,7 +88,7 @@ def _import_dump(source: Path, files: Path | None, imported: Imported) -> None:
         imported.lose(source.name, 1, what)
     found = {
         folded(name.rpartition("/")[2]): name
-        for name in (names_in(files) if files else ())
+        for name in (names_in(files, imported) if files else ())
     }
     importer = _Importer(source.name, dump, found, imported)
     _read(source, dump, importer.write)
@@ -211,14 +211,10 @@ def _read(source: Path, dump: _Dump, found: Callable[[_DumpPage], None]) -> None
         nonlocal at
         text = "".join(texts)
         match name:
-            case "title":
-                page.title = text
+            case "title" | "model" | "text":
+                setattr(page, name, text)
             case "ns":
                 page.space = text
-            case "model":
-                page.model = text
-            case "text":
-                page.text = text
             case "base":
                 dump.main = text.rpartition("/")[2]
             case "namespace":
@@ -261,7 +257,7 @@ KINDS = ("obsidian", "github", "mediawiki")
 
 def import_wiki(kind: str, source: str, folder: Path, files: Path | None) -> Imported:
     """Make the folder, which must be empty, from a source of one of ``KINDS``."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.is_dir() and any(folder.iterdir()):
         hint = "name a new folder, or first remove what a stopped import left in it"
         raise FolderError(f"{folder} is not empty", hint=hint)
     is_address = "://" in source and kind == "github"

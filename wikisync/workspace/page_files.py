@@ -5,7 +5,7 @@ import os
 import posixpath
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -195,7 +195,12 @@ class FileRenderer(Struct):
     def _around(self, root: Path, *, files_max: int | None = None) -> Surroundings:
         if root not in self.surroundings:
             around = Surroundings()
-            for relative in itertools.islice(files_below(root), files_max):
+
+            def refused(error: OSError) -> None:
+                if files_max is None:
+                    self.fail(safe_open.folder_error("read", error.filename, error))
+
+            for relative in itertools.islice(files_below(root, refused), files_max):
                 page = parse_path(relative)
                 if page is not None:
                     around.pages.setdefault(page[0], relative)
@@ -205,12 +210,16 @@ class FileRenderer(Struct):
         return self.surroundings[root]
 
 
-def files_below(root: Path) -> Iterator[str]:
-    """Paths of files below a folder; hidden and linked folders are passed by."""
-    for folder, folders, names in os.walk(root):
+def files_below(root: Path, refused: Callable[[OSError], None]) -> Iterator[str]:
+    """Paths of files and linked folders below a folder; hidden ones are passed by.
+
+    ``refused`` hears of each folder that cannot be read.
+    """
+    for folder, folders, names in os.walk(root, onerror=refused):
         inside = Path(folder).relative_to(root)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
+        linked = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - names of any length
+        for name in sorted(names + linked):
             yield (inside / name).as_posix()
 
 
@@ -276,8 +285,7 @@ def include_from(root: Path | None, relative: str) -> Include:
         # no link out is followed
         try:
             with safe_open.opened_inside(root, inside) as descriptor:
-                is_long = os.fstat(descriptor).st_size > INCLUDE_BYTES_MAX
-                raw = b"\0" if is_long else safe_open.read_all(descriptor, inside)
+                raw = safe_open.read_limited(descriptor, inside, INCLUDE_BYTES_MAX)
             return None if b"\0" in raw else raw.decode("utf-8")
         except (OSError, errors.FolderError, UnicodeDecodeError):
             return None
