@@ -15,7 +15,7 @@ from tests.test_licenses import needed
 from tests.test_recipes import ROOT, verify
 from wikisync.cli.fleet import command
 from wikisync.fleet.rows import Counts
-from wikisync.fleet.worker import Meter, metric_lines
+from wikisync.fleet.worker import Meter, metrics_text
 
 
 def read(name: str) -> Any:
@@ -56,9 +56,10 @@ async def test_dashboard_shows_figures_that_there_are() -> None:
     meter = Meter()
     for step in ("look", "done"):
         await meter.at(step)
-    there = {
-        line.partition(" ")[0].partition("{")[0] for line in metric_lines(counts, meter)
-    }
+    text = metrics_text(counts, meter)
+    there = set(re.findall(r"^(\w+)", text, re.MULTILINE))
+    for word in ("HELP", "TYPE"):
+        assert set(re.findall(rf"^# {word} (\w+) .", text, re.MULTILINE)) == there
     board = json.loads((ROOT / "deploy/fleet-grafana.json").read_text("utf-8"))
     asked = [one["expr"] for panel in board["panels"] for one in panel["targets"]]
     shown = set(re.findall(r"wikisync_\w+", " ".join(asked)))

@@ -51,12 +51,12 @@ KNOWN_S = 5.0
 
 ALONE = "SELECT pg_advisory_xact_lock(hashtext('wikisync fleet'));"
 """No two ``fleet init`` at a time, in a transaction."""
-BEAT = """
+BEAT = f"""
 WITH beat AS (INSERT INTO fleet_worker VALUES (%s, %s, now())
     ON CONFLICT (name) DO UPDATE SET seen_at = now())
-SELECT is_draining OR version <> %s FROM fleet
+SELECT is_draining OR version <> {VERSION} FROM fleet
 """
-"""Says that a worker lives: its name, when it is dead without this, and its version.
+"""Says that a worker lives: its name, and when it is dead without this.
 The answer is whether it has to end."""
 _UNANSWERED = "hint_at > answered_at AND NOT is_halted"
 _LIVE = (

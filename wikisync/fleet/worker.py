@@ -30,33 +30,26 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import msgspec
 import psycopg
 from aiohttp import web
 
 from wikisync.api.client import Client
 from wikisync.core.model import removals_max
+from wikisync.core.packaged import packaged_text
 from wikisync.core.system.locks import locked_folder
 from wikisync.core.system.parallel import finish_in_thread, plain_errors
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.fleet.cycle import Cycle, Step
-from wikisync.fleet.rows import (
-    BEAT,
-    DEAD_S,
-    VERSION,
-    Counts,
-    LostClaim,
-    Row,
-    Rows,
-    key_of,
-)
+from wikisync.fleet.rows import BEAT, DEAD_S, Counts, LostClaim, Row, Rows, key_of
 from wikisync.fleet.settings import PlaceTaken, Settings, own
 from wikisync.watch.listen import listening, new_app
 from wikisync.workspace.discovery import Selection, find_wikis, is_switched_off, wiki_of
@@ -77,7 +70,6 @@ SILENT_MAX_S = 20.0
 AGAIN_S = 2.0
 """Between two lives."""
 CYCLE_MAX_S = 3600.0
-GAUGES = ("wikis", "pages", "due", "running", "halted", "failing", "oldest_due_s")
 
 Work = Callable[[Row], Awaitable[None]]
 Idle = Callable[[], Awaitable[None]]
@@ -162,11 +154,10 @@ async def discover(client: Client, rows: Rows, settings: Settings, worker: str) 
 
 async def _list(client: Client, rows: Rows, selection: Selection, since: str) -> None:
     if since and selection.is_all and not selection.groups:
-        active_after = datetime.fromisoformat(since).isoformat()
-        active = client.projects(active_after=active_after)
+        since = datetime.fromisoformat(since).isoformat()
         wikis = [
             wiki_of(client, one, asked_by="--all")
-            async for one in active
+            async for one in client.projects(active_after=since)
             if not is_switched_off(one)
         ]
         await rows.put([one for one in wikis if not selection.excludes(one.owner)])
@@ -313,8 +304,8 @@ class FleetRunner:
                     connection = connection or psycopg.connect(
                         str(self._rows.pool.conninfo), autocommit=True
                     )
-                    values = (self.name, self._dead_s, VERSION)
-                    row = connection.execute(BEAT, values).fetchone()
+                    beat = connection.execute(BEAT, (self.name, self._dead_s))
+                    row = beat.fetchone()
                 except psycopg.Error as error:
                     log.warning("cannot beat: %s", error)
                     if connection:
@@ -401,19 +392,14 @@ class Meter:
             self._steps[task] = (step, now)
 
 
-def metric_lines(counts: Counts, meter: Meter) -> Iterator[str]:
-    """The text that Prometheus reads."""
-    for name in GAUGES:
-        shown = name.replace("_due_s", "_due_seconds")
-        yield f"wikisync_fleet_{shown} {getattr(counts, name)}"
-    silent = len(counts.silent)
-    yield f"wikisync_fleet_workers {len(counts.workers) - silent}"
-    yield f"wikisync_fleet_workers_silent {silent}"
-    yield f"wikisync_fleet_budget_wait_seconds {counts.budget_wait_s}"
-    for end, count in meter.ends.items():
-        yield f'wikisync_fleet_cycles_total{{end="{end}"}} {count}'
+def metrics_text(counts: Counts, meter: Meter) -> str:
+    """What Prometheus reads."""
+    values = {**msgspec.structs.asdict(counts), "silent": len(counts.silent)}
+    values["living"] = len(counts.workers) - values["silent"]
+    text = packaged_text(__package__, "metrics.txt").format(**values, ends=meter.ends)
     for step, seconds in meter.seconds.items():
-        yield f'wikisync_fleet_step_seconds_total{{step="{step}"}} {seconds:.3f}'
+        text += f'wikisync_fleet_step_seconds_total{{step="{step}"}} {seconds:.3f}\n'
+    return text
 
 
 def worker_app(rows: Rows, meter: Meter, secret: str) -> web.Application:
@@ -423,8 +409,7 @@ def worker_app(rows: Rows, meter: Meter, secret: str) -> web.Application:
         return event.object_kind == "wiki_page" and await rows.hint(path)
 
     async def show(_request: web.Request) -> web.Response:
-        text = "\n".join(metric_lines(await rows.counts(), meter))
-        return web.Response(text=f"{text}\n")
+        return web.Response(text=metrics_text(await rows.counts(), meter))
 
     app = new_app(secret.encode(), see)
     app.router.add_get("/metrics", show)
