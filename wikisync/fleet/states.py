@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
+from wikisync.core.model import digest_of
 from wikisync.core.system.parallel import each
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import PreconditionFailed
@@ -56,12 +57,14 @@ class States:
         if names and (not name or order(names[-1])[0] > row.generation):
             name = names[-1]
             log.warning("%s: its newest state %s is not its row's", row.key, name)
-        found = await self._bucket.read(self._prefix + name) if name else None
-        if found is None:
-            if name:
-                log.warning("%s: the state %s is lost; it is read anew", row.key, name)
+        if not name:
             return row.generation
-        store = await asyncio.to_thread(zlib.decompress, found[0])
+        found = await self._bucket.read(self._prefix + name)
+        try:
+            store = await asyncio.to_thread(zlib.decompress, found[0] if found else b"")
+        except zlib.error:  # a storage may lose a part, too
+            log.warning("%s: the state %s is lost; it is read anew", row.key, name)
+            return order(name)[0]
         await asyncio.to_thread((self.folder / STORE).write_bytes, store)
         wanted = await self._bucket.etags(f"{self._prefix}files/")
         here = {path.name for path in (self.folder / FILES).iterdir()}
@@ -70,7 +73,7 @@ class States:
             file = await self._bucket.read(path)
             if file is not None:
                 target = self.folder / FILES / path.rpartition("/")[2]
-                await asyncio.to_thread(target.write_bytes, file[0])
+                await asyncio.to_thread(_write, target, file[0])
 
         missing = [path for path in wanted if path.rpartition("/")[2] not in here]
         await each(missing, fetch, in_flight=AT_ONCE)
@@ -129,6 +132,12 @@ class States:
         content = copy.read_bytes()
         copy.unlink()
         return zlib.compress(content, 3)
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file that its bytes name; what the storage damaged is read anew."""
+    if digest_of(content) == file.name:
+        file.write_bytes(content)
 
 
 def order(name: str) -> tuple[int, int]:
