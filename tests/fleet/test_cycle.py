@@ -23,6 +23,9 @@ from wikisync.site.bucket import RECORD, Bucket, open_bucket
 from wikisync.site.search import SearchDocument, read_documents, value_of
 from wikisync.workspace.discovery import Selection, find_wikis
 
+STEPS = ["look", "restore", "pull", "build", "check", "upload", "put", "state", "row"]
+STEPS += ["tidy"]
+
 
 async def objects(fleet: Fleet) -> set[str]:
     """What readers find in the public place of the wiki."""
@@ -79,7 +82,7 @@ async def test_activity_that_is_no_time_keeps_no_other_wiki_waiting(
     assert "New." in (fleet.page("index", "docs/new") or "")
 
 
-@pytest.mark.parametrize("step", ["restore", "upload", "put", "state", "row", "tidy"])
+@pytest.mark.parametrize("step", STEPS)
 async def test_worker_that_dies_at_a_step_is_replaced(fleet: Fleet, step: str) -> None:
     await fleet.work(fleet.worker(folder="dead"))
     await fleet.write("Words of TWO.")
@@ -359,14 +362,28 @@ async def test_rows_of_yesterday_follow_the_newest_state(fleet: Fleet) -> None:
     assert await fleet.rows._one(wiki, (PATH,)) == {"generation": 5}
 
 
-async def test_lost_state_is_read_anew(fleet: Fleet) -> None:
+@pytest.mark.parametrize("lost", ["project-1/", "project-1/1.", "project-1/files"])
+@pytest.mark.parametrize("is_there", [False, True])
+async def test_lost_or_damaged_state_is_read_anew(
+    fleet: Fleet, lost: str, *, is_there: bool
+) -> None:
     await fleet.work()
-    bucket = open_bucket(fleet.settings.state)
-    for path, etag in (await bucket.etags()).items():
+    bucket, site = (
+        open_bucket(url) for url in (fleet.settings.state, f"s3://site/{fleet.site()}")
+    )
+    paths = [path for path in await bucket.etags("project-1/") if lost in path]
+    assert paths
+    for path in paths:
+        content, etag = await bucket.read(path) or (b"", "")
         await bucket.remove(path, etag)
+        if is_there:
+            await bucket.put(path, content[::-1], "")
+    await site.remove(PICTURE, (await site.etags())[PICTURE])
     await fleet.write("TWO")
     await fleet.work()
+    assert await fleet.problem() == ""
     assert "TWO" in (fleet.page() or "")
+    assert await site.read(PICTURE)
     await fleet.audit()
 
 
@@ -419,6 +436,42 @@ async def test_landing_page_lists_public_wikis_and_finds_their_pages(
     await fleet.work(worker)
     assert got(fleet.server, f"{fleet.name}/index.html") is None
     assert await fleet.due() == []
+
+
+async def test_landing_page_that_somebody_damaged_is_put_right(fleet: Fleet) -> None:
+    """With its assets, and without the objects that lie beside it."""
+    fleet.settings = replace(fleet.settings, title="All our wikis")
+    await fleet.rows.make(fleet.settings)
+    worker = fleet.worker(folder="lands")
+    await fleet.work(worker)
+    bucket = open_bucket(fleet.settings.site)
+    before = await bucket.etags()
+    await bucket.put("other.txt", b"", "")
+    await bucket.put("-/other.txt", b"", "")
+    for path in {"index.html", *await bucket.etags("-/assets/")}:
+        await bucket.remove(path, before[path])
+    await fleet.rows.retry([LANDING])
+    await fleet.work(worker)
+    after = await bucket.etags()
+    assert after.keys() - before.keys() == {"other.txt", "-/other.txt"}
+    assert before.keys() <= after.keys()
+
+
+async def test_landing_page_that_another_worker_has_by_now_is_not_uploaded(
+    fleet: Fleet,
+) -> None:
+    """Nobody wrote since, so that the bucket would take it."""
+    fleet.settings = replace(fleet.settings, title="All our wikis")
+    await fleet.rows.make(fleet.settings)
+    await fleet.run("project-1")
+
+    async def loses(step: str) -> None:
+        if step == "build":
+            await fleet.rows.retry([LANDING])
+            assert await fleet.claim(LANDING)
+
+    await fleet.run(LANDING, fleet.worker(loses))
+    assert got(fleet.server, f"{fleet.name}/index.html") is None
 
 
 async def test_landing_page_finds_the_pages_of_the_wiki_that_has_a_path_now(

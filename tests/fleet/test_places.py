@@ -169,6 +169,24 @@ async def test_pages_of_a_private_wiki_lead_on_from_no_place_that_another_awaits
     assert fleet.page() is None
 
 
+async def test_protected_place_that_another_wiki_awaits_is_left_to_it(
+    protected: Fleet,
+) -> None:
+    fleet, projects = protected, Projects(protected.client)
+    await projects.edit_project(PATH, visibility="private")
+    await fleet.follow()
+    await projects.edit_project(PATH, path="moved")
+    await fleet.service.add_project(PATH, {"other": "NEW"}, visibility="private")
+    await fleet.discover()
+    await fleet.run("project-1")
+    bucket = open_bucket(f"{fleet.settings.protected}/{PATH}/-/wikis")
+    content, _ = await bucket.read("guide.html") or (b"", "")
+    assert MOVED.encode() not in content
+    await fleet.work()
+    assert await bucket.read("other.html")
+    assert await bucket.read("guide.html") is None
+
+
 @pytest.mark.parametrize("first", [min, max])
 @pytest.mark.parametrize("is_deleted", [False, True])
 async def test_path_that_a_project_without_pages_took_has_no_site(

@@ -195,7 +195,6 @@ class Cycle(Struct, frozen=True):
             options = SiteOptions(title=wiki.title, drop_prefix=True)
             await finish_in_thread(_build, self.folder / row.key, options, wiki)
         await self.at("check")
-        await self.check()
         await self.rows.check(row)
         await self._publish(row, seen, read)
         if row.is_gone and not (row.place or row.listed):
@@ -327,18 +326,21 @@ class Cycle(Struct, frozen=True):
     async def _land(self, row: Row) -> None:
         """Make the landing page show what the rows list."""
         begun, bucket = time.process_time(), open_bucket(self.settings.site)
-        seen = await look(bucket)
+        await self.at("look")
+        seen = await look(bucket, is_audit=True, is_top=True)
         wikis = [_LISTED.decode(one) for one in await self.rows.listed()]
         folder = self.folder / LANDING
         make_private_folder(folder)
         apart = folder / APART
         for wiki in wikis:
             await _fetch(bucket, wiki, apart)
+        await self.at("build")
         if wikis:
             options = SiteOptions(title=self.settings.title, has_report=False)
             await finish_in_thread(_build, folder, options, kept=wikis, apart=apart)
-        await self.check()
+        await self.at("check")
         await self.rows.check(row)
+        await self.at("upload")
         await upload(folder / SITE if wikis else None, bucket, seen, check=self._put)
         rests_s = bool(wikis) * max(REST_S, REST_TIMES * (time.process_time() - begun))
         await self.rows.move(row, generation=row.generation, rests_s=rests_s)

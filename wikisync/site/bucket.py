@@ -123,20 +123,25 @@ class Bucket:
         except BaseError as exc:
             raise self._failed("read", path, exc) from exc
 
-    async def etags(self, folder: str = "") -> dict[str, str]:
-        """The entity tag of every object, or of those in a folder."""
+    async def etags(self, folder: str = "", *, is_top: bool = False) -> dict[str, str]:
+        """The entity tag of every object, or of those in a folder.
+
+        ``is_top``: of those that lie in no folder, or in ``-``.
+        """
         import obstore
         from obstore.exceptions import BaseError
 
+        found, prefix = [], self._prefix + folder
         try:
-            stream = obstore.list(self._store, self._prefix + folder or None)
-            return {
-                one["path"].removeprefix(self._prefix): one["e_tag"] or ""
-                async for some in stream
-                for one in some
-            }
+            if is_top:
+                top = obstore.list_with_delimiter_async(self._store, prefix or None)
+                found, prefix = [*(await top)["objects"]], f"{prefix}-/"
+            async for some in obstore.list(self._store, prefix or None):
+                found += some
         except BaseError as exc:
             raise self._failed("list", "", exc) from exc
+        skipped = len(self._prefix)
+        return {one["path"][skipped:]: one["e_tag"] or "" for one in found}
 
     async def put(self, path: str, content: bytes, etag: str) -> str:
         """Put an object over the one with this tag, empty for none; its own tag.
@@ -145,8 +150,9 @@ class Bucket:
             PreconditionFailed: something else is there.
         """
         import obstore
-        from obstore import exceptions as failures
+        from obstore import exceptions as no
 
+        refusals = no.AlreadyExistsError, no.PreconditionError, no.NotFoundError
         # the names of assets change with their bytes
         is_asset = path.startswith(ASSETS_FOLDER)
         cached = "max-age=31536000, immutable" if is_asset else "no-cache"
@@ -162,15 +168,12 @@ class Bucket:
                 mode={"e_tag": etag} if etag else "create",
                 use_multipart=False,
             )
-        except (
-            *(failures.AlreadyExistsError, failures.PreconditionError),
-            failures.NotFoundError,
-        ) as exc:
+        except refusals as exc:
             raise PreconditionFailed(
                 f"{self.url}/{path} was changed by another program",
                 hint="let one program alone write to this place of the bucket",
             ) from exc
-        except failures.BaseError as exc:
+        except no.BaseError as exc:
             raise self._failed("write", path, exc) from exc
         return done["e_tag"] or ""
 
@@ -262,18 +265,19 @@ def _store(name: str, environment: tuple[tuple[str, str], ...]) -> S3Store:
     )
 
 
-async def look(bucket: Bucket, *, is_audit: bool = False) -> Seen:
+async def look(bucket: Bucket, *, is_audit: bool = False, is_top: bool = False) -> Seen:
     """What lies in a bucket, as far as it is ours.
 
-    An audit takes all that is there for ours and compares the record with it, so that
-    an upload puts right what another program or a late write of a rival left.
+    An audit compares the record with what is there, so that an upload puts right what
+    another program or a late write of a rival left.  It takes all that is there for
+    ours; but ``is_top``: others have folders beside us, which are not even listed.
 
     Raises:
         SiteError: it cannot be read.
     """
     found = await bucket.read(RECORD)
     if found is None:
-        return Seen(strange=await bucket.etags())
+        return Seen(strange=await bucket.etags(is_top=is_top))
     try:
         record = _RECORDS.decode(found[0])
     except msgspec.DecodeError as exc:
@@ -282,14 +286,14 @@ async def look(bucket: Bucket, *, is_audit: bool = False) -> Seen:
             hint="remove it to upload everything anew",
         ) from exc
     if is_audit or not all(one.digest for one in record.files.values()):
-        etags = await bucket.etags()
+        etags = await bucket.etags(is_top=is_top)
         files = {
             path: one
             if one.digest and one.etag == etags.get(path)
             else Stored("", etags.get(path, ""))
             for path, one in record.files.items()
         }
-        if is_audit:
+        if is_audit and not is_top:
             late = etags.keys() - files.keys() - {RECORD}
             files |= {path: Stored("", etags[path]) for path in late}
         record = Record(record.number, files)
