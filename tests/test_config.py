@@ -40,7 +40,6 @@ group = "docs"
 folder = "our/docs/"
 
 [sync]
-reads_max = 4
 settle_ms = 50
 poll_interval_s = 60
 listen = "127.0.0.1:8765"
@@ -277,7 +276,7 @@ VALUES = (
             token_command=st.lists(TEXT, max_size=3).map(tuple),
         ),
         wikis=st.sampled_from([(), (WikiSection("project", "a/b", "ünï/x y"),)]),
-        sync=st.builds(SyncSection, reads_max=st.integers(1, 32)),
+        sync=st.builds(SyncSection, settle_ms=st.integers(50, 10_000)),
         site=st.builds(
             SiteSection,
             title=TEXT,

@@ -121,7 +121,7 @@ async def test_page_that_cannot_be_read_by_itself_is_no_absence(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     mark = str(Mark(is_too_large=True))
-    large = WikiReplica(wired_wiki, tag=mark, pages={}, reads_max=1)
+    large = WikiReplica(wired_wiki, tag=mark, pages={})
     listed = [record("a", content=None), record("b", content=None)]
     failing = [http(500)] * ClientSettings().attempts_max
     wire.will(json_answer(listed), *failing, json_answer(record("b")))

@@ -26,9 +26,7 @@ async def doubted(
     known.record(map(agreed, PAGES))
     text = digest_of("text")
     gone = [DeleteLocal(Slug(slug), text) for slug in PAGES if slug not in pages]
-    cycle = Cycle(
-        remote, MemoryReplica(), known, CycleOptions(reads_max=1), lambda: 0.0
-    )
+    cycle = Cycle(remote, MemoryReplica(), known, CycleOptions(), lambda: 0.0)
     there = replace(seen, pages=pages)
     plan = Plan.from_actions(gone)
     return (await watch_absences(cycle, plan, Snapshot({}), there)).doubted

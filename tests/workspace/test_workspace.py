@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,8 +9,6 @@ from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
 from wikisync.api.upload import SPOOL_BYTES_MAX
 from wikisync.core.model import AttachmentPath
-from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.parts import CycleOptions, CycleResult
 from wikisync.watch.process import WatchRequest
 from wikisync.workspace.configured import find_workspace, named_pages
 from wikisync.workspace.opening import open_workspace
@@ -93,27 +90,6 @@ async def test_upload_waits_where_no_other_wiki_removes_the_folder(
             path = AttachmentPath("film.mp4")
             stored = await wiki.replica.write_attachment(path, film())
     assert stored.size == size
-
-
-async def test_no_more_pages_are_read_at_once_than_configured(
-    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever begins the cycle: a clone, an undo and an adoption bring options, too."""
-    config = cloned.root / "wikisync.toml"
-    text = config.read_text().replace("[sync]\n", "[sync]\nreads_max = 3\n")
-    config.write_text(text)
-    seen: list[int] = []
-
-    async def seen_cycle(*sides: Any, **asked: Any) -> CycleResult:
-        seen.append(asked["options"].reads_max)
-        return await run_cycle(*sides, **asked)
-
-    monkeypatch.setattr("wikisync.workspace.opening.run_cycle", seen_cycle)
-    async with Client(cloned.service.url, cloned.service.token) as client:
-        with open_workspace(find_workspace(cloned.root)) as opened:
-            wiki = await opened.synced(client, opened.workspace.config.wikis[0])
-            await opened.cycle(wiki, CycleOptions())
-    assert seen == [3]
 
 
 def test_a_watch_waits_for_saved_files_as_long_as_it_was_asked(cloned: Cloned) -> None:

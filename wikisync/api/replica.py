@@ -18,7 +18,7 @@ from wikisync import errors
 from wikisync.api.git import AttachmentSource, WikiHistory
 from wikisync.api.known import KnownPages, TreeCache
 from wikisync.api.scan import known_format, require_whole, whole_page
-from wikisync.api.scanning import READS_MAX, REQUEST_COST_BYTES, Scanning
+from wikisync.api.scanning import REQUEST_COST_BYTES, Scanning
 from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
 from wikisync.contract.schema import WikiPageRecord
@@ -52,7 +52,6 @@ class WikiReplica(Scanning):
         pages: Mapping[Slug, PageState] | None = None,
         again: Collection[Slug] = (),
         trees: TreeCache | None = None,
-        reads_max: int = READS_MAX,
         attachments: AttachmentSource | None = None,
         request_cost_bytes: int = REQUEST_COST_BYTES,
         spool: Path | None = None,
@@ -68,7 +67,6 @@ class WikiReplica(Scanning):
             KnownPages(tag=tag, pages=pages, again=again),
             WikiHistory(wiki.client, wiki.owner),
             trees,
-            reads_max=reads_max,
             request_cost_bytes=request_cost_bytes,
         )
         self._spool = spool

@@ -67,7 +67,6 @@ class Scanning:
         history: WikiHistory,
         trees: TreeCache | None,
         *,
-        reads_max: int = READS_MAX,
         request_cost_bytes: int = REQUEST_COST_BYTES,
     ) -> None:
         self._wiki = wiki
@@ -76,7 +75,6 @@ class Scanning:
         """The wiki's commits, where git has them."""
         self._trees = trees or TreeCache()
         self._asks_git = trees is not None
-        self._reads_max = reads_max
         self._request_cost_bytes = request_cost_bytes
         self._has_notified = False
         self._awaited: frozenset[Slug] = frozenset()
@@ -358,7 +356,7 @@ class Scanning:
                     failures.in_row = 0
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._reads_max, len(slugs))):
+            for _ in range(min(READS_MAX, len(slugs))):
                 group.create_task(some())
         if failures.fatal is not None:
             raise failures.fatal

@@ -164,7 +164,6 @@ SETTLE_MS = Key(50, 10_000)
 class SyncSection(Struct, frozen=True):
     """How folder and wikis are kept in sync."""
 
-    reads_max: Annotated[int, Key(1, 32)] = 8
     settle_ms: Annotated[int, SETTLE_MS] = 300
     poll_interval_s: Annotated[int, Key(1, 86_400)] = 15
     """A third of that while something does."""

@@ -191,7 +191,6 @@ class OpenWorkspace(Struct, eq=False):
     ) -> CycleResult:
         """Run one cycle of a wiki; a dry run with a copied state, or ``is_planned``."""
         owner, local = sides.section.owner, sides.local
-        options = replace(options, reads_max=self.workspace.config.sync.reads_max)
         path, state = self.state.path, nullcontext(self.state)
         with State.copy(path, is_live=True) if is_planned else state as known:
             if is_planned:
@@ -260,7 +259,6 @@ class OpenWorkspace(Struct, eq=False):
             pages=known.remote_pages() if tag else None,
             again=known.memory.remote_again,
             trees=git.trees(is_kept=not self.is_read_only),
-            reads_max=self.workspace.config.sync.reads_max,
             attachments=AttachmentSource(behind, git),
             # not in the folder for temporary files, which any writer of them removes
             spool=self.workspace.private,

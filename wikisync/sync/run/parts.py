@@ -128,7 +128,6 @@ class CycleOptions(Struct, frozen=True):
     waits: bool = False
     """The run goes on when an absence is certain, and its sync with it."""
     patience: Patience = Patience()
-    reads_max: int = READS_MAX
 
     @property
     def is_partial(self) -> bool:

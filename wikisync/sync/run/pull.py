@@ -36,7 +36,14 @@ from wikisync.sync.decide.ledger import (
     WriteKind,
     packed_text,
 )
-from wikisync.sync.run.parts import UNAGREED, Cycle, MergedPage, finish, is_disk_error
+from wikisync.sync.run.parts import (
+    READS_MAX,
+    UNAGREED,
+    Cycle,
+    MergedPage,
+    finish,
+    is_disk_error,
+)
 
 log = logging.getLogger(__name__)
 
@@ -82,9 +89,7 @@ class _Pulls:
         if not plan.writes:
             return
         self._cycle.progress.start("pages", len(plan.writes))
-        queue: asyncio.Queue[_Fetched | None] = asyncio.Queue(
-            self._cycle.options.reads_max
-        )
+        queue: asyncio.Queue[_Fetched | None] = asyncio.Queue(READS_MAX)
         with plain_errors():
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read_pages(plan.writes, queue))
@@ -101,7 +106,7 @@ class _Pulls:
                 expected = action.local if isinstance(action, plans.Pull) else None
                 await queue.put((page, expected))
 
-        await each(writes, read, in_flight=self._cycle.options.reads_max)
+        await each(writes, read, in_flight=READS_MAX)
         await queue.put(None)
 
     async def _read(self, slug: model.Slug) -> model.Page | None:
@@ -437,7 +442,7 @@ class MissingFiles:
         if not wanted:
             return self._has_all
         failed = await Fetching(self._fetch).run(
-            wanted, self._cycle.progress, in_flight=self._cycle.options.reads_max
+            wanted, self._cycle.progress, in_flight=READS_MAX
         )
         for one in failed:
             self._report(one)

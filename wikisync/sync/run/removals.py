@@ -19,7 +19,7 @@ from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.narrowing import without_removals
 from wikisync.sync.decide.safety import approved_pages
 from wikisync.sync.replica import Replica
-from wikisync.sync.run.parts import Absences, Cycle, Decided, FolderMatch
+from wikisync.sync.run.parts import READS_MAX, Absences, Cycle, Decided, FolderMatch
 
 CONTROL_READS_MAX = 3
 """Listed pages that are tried before the service counts as out of order."""
@@ -186,7 +186,7 @@ async def still_there(cycle: Cycle, slugs: Sequence[Slug]) -> Slug | None:
             pass  # no answer is no denial
         found.append(slug)
 
-    await each(slugs, ask, in_flight=cycle.options.reads_max)
+    await each(slugs, ask, in_flight=READS_MAX)
     return min(found, default=None)
 
 
