@@ -6,7 +6,7 @@ import pytest
 
 from wikisync.core.model import Format, Slug, split_extension
 from wikisync.folder import ignore
-from wikisync.folder.foreign import FOREIGN, Names
+from wikisync.folder.ignore import FOREIGN, Names
 from wikisync.folder.naming import parse_path, path_of
 
 
