@@ -1,6 +1,6 @@
 """What a token may do, judged without a service; with one in ``test_init``."""
 
-from collections.abc import Callable
+import asyncio
 from datetime import date
 
 import pytest
@@ -10,14 +10,14 @@ from wikisync.cli.init import token_sentence
 from wikisync.core.model import WikiOwner
 from wikisync.errors import UsageError
 from wikisync.site.model import WikiOrigin
-from wikisync.workspace.discovery import FoundWiki
+from wikisync.workspace.discovery import FoundWiki, Selection
 from wikisync.workspace.rights import (
     Service,
     TokenRights,
     addresses_in,
     check_token,
-    may_name_wiki,
     nearest_paths,
+    resolve_address,
     rights_of,
 )
 
@@ -134,9 +134,22 @@ def test_pasted_address_is_every_service_that_it_may_be() -> None:
 @pytest.mark.parametrize(
     "url", ["https://[::1/git/x", "https://[x]/a", "https://a]b/x", "https://℀h/x"]
 )
-@pytest.mark.parametrize("ask", [addresses_in, may_name_wiki])
-def test_pasted_text_that_is_no_address_is_told(
-    url: str, ask: Callable[[str], object]
-) -> None:
+def test_pasted_text_that_is_no_address_is_told(url: str) -> None:
     with pytest.raises(UsageError, match="is not a URL"):
-        ask(url)
+        addresses_in(url)
+    with pytest.raises(UsageError, match="is not a URL"):
+        asyncio.run(resolve_address(url, Selection(), lambda _url: None))
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(),
+        Selection(["docs/a", "docs/b"]),
+        Selection(["docs/a"], ["docs"]),
+        Selection(groups=["docs"], is_all=True),
+    ],
+)
+def test_only_a_single_name_means_a_single_wiki(selection: Selection) -> None:
+    assert selection.only() is None
+    assert Selection(groups=["docs"]).only() == WikiOwner("group", "docs")

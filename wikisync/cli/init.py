@@ -208,7 +208,8 @@ class Questions:
             str(number): owner.full_path for number, (owner, _) in enumerate(listed, 1)
         }
         named = [numbered.get(answer, answer) for answer in answers[:WIKIS_NAMED_MAX]]
-        selected = asyncio.run(name_wikis(service.url, token, named, notify=notify))
+        naming = name_wikis(service.url, token, named, Selection(), notify)
+        selected = asyncio.run(naming)
         return selected if is_all else self.with_those_below(selected)
 
     def with_those_below(self, selection: Selection) -> Selection:

@@ -19,13 +19,13 @@ from wikisync.cli.options import InputPath, flag, give_examples
 from wikisync.cli.project import YES, confirm
 from wikisync.cli.service_command import Columns, Connection, as_plain, report
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
-from wikisync.core.model import WRITABLE_FORMATS, Format, WikiOwner
+from wikisync.core.model import WRITABLE_FORMATS, Format
 from wikisync.errors import FolderError, NotFound, UsageError
 from wikisync.folder.safe_open import folder_error
 from wikisync.markup.frontmatter import split_front_matter, text_without
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.rights import find_target, may_name_wiki, name_wikis
+from wikisync.workspace.rights import resolve_address
 
 T = TypeVar("T")
 
@@ -128,27 +128,20 @@ def _on_wiki(connection: Connection, options: dict[str, Any]) -> Connection:
         projects=() if project is None else (project,),
         groups=() if group is None else (group,),
     )
-    if may_name_wiki(url) and (WIKI_PAGES in url or named == Selection()):
+    if WIKI_PAGES in url or named == Selection():
+
+        def token_for(url: str) -> str | None:
+            return service_command.token_of(replace(connection, url=url))
+
         notify = connection.console.note
-        target = asyncio.run(find_target(url, notify))
-        connection = replace(connection, url=target.service)
-        if target.path:
-            token = service_command.token_of(connection)
-            named = asyncio.run(
-                name_wikis(connection.url, token, [target.path], named, notify)
-            )
-    found = [("project", one) for one in named.projects]
-    found += [("group", one) for one in named.groups]
-    if len(found) != 1:
+        url, named = asyncio.run(resolve_address(url, named, token_for, notify))
+    owner = named.named(ServiceAddress.parse(url)).only()
+    if owner is None:
         raise UsageError(
             "select one wiki",
             hint="add --project PATH or --group PATH, or run it in a wiki's folder",
         )
-
-    [(kind, path)] = found
-    path = ServiceAddress.parse(connection.url).path_of(path)
-    owner = WikiOwner("project" if kind == "project" else "group", path)
-    return replace(connection, owner=owner)
+    return replace(connection, url=url, owner=owner)
 
 
 def _read_text(content: str | None, file: Path | None) -> str | None:

@@ -313,15 +313,13 @@ class Copied(Struct, frozen=True):
 
 def one_wiki(selection: Selection) -> WikiSection:
     """The only wiki of a selection; UsageError where there are others, or none."""
-    found = [("project", path) for path in selection.projects]
-    found += [("group", path) for path in selection.groups]
-    if len(found) != 1 or selection.is_all:
+    owner = selection.only()
+    if owner is None:
         raise errors.UsageError(
             "a copy has one source and one target",
             hint="give the address of a project's or group's wiki for each",
         )
-    kind, path = found[0]
-    return WikiSection("project" if kind == "project" else "group", path, FOLDER)
+    return WikiSection(owner.kind, owner.full_path, FOLDER)
 
 
 async def copy_wiki(

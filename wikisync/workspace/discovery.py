@@ -19,13 +19,14 @@ from wikisync.workspace.identity import service_of
 
 
 class Selection(Struct, frozen=True):
-    """Which wikis a command line asks for."""
+    """Which wikis a person asks for."""
 
-    projects: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
+    projects: Sequence[str] = ()
+    """Full paths, or addresses."""
+    groups: Sequence[str] = ()
     is_all: bool = False
     """With groups: everything below them; alone: everything there is."""
-    excluded: tuple[str, ...] = ()
+    excluded: Sequence[str] = ()
     """Paths of projects and groups whose wikis, and those below, are left out."""
 
     def named(self, address: ServiceAddress) -> Selection:
@@ -66,6 +67,12 @@ class Selection(Struct, frozen=True):
             or any(path.casefold() == name.casefold() for name in named)
             or (self.is_all and any(_is_at_or_below(path, one) for one in self.groups))
         )
+
+    def only(self) -> WikiOwner | None:
+        """The wiki that is meant, where it is a single one."""
+        named = [WikiOwner("project", path) for path in self.projects]
+        named += [WikiOwner("group", path) for path in self.groups]
+        return named[0] if len(named) == 1 and not self.is_all else None
 
     def check(self) -> None:
         """Refuse a selection of nothing."""

@@ -69,9 +69,20 @@ async def find_target(url: str, notify: Notify = None) -> Target:
     )
 
 
-def may_name_wiki(url: str) -> bool:
-    """Whether an address has a path, which may be that of a project or group."""
-    return bool(_parts(url).path.strip("/"))
+async def resolve_address(
+    url: str,
+    selection: Selection,
+    token_for: Callable[[str], str | None],
+    notify: Notify = None,
+) -> tuple[str, Selection]:
+    """The service of an address, and the selection with the wiki that it names."""
+    if not _parts(url).path.strip("/"):
+        return url, selection
+    target = await find_target(url, notify)
+    url, paths = target.service, [target.path]
+    if target.path:
+        selection = await name_wikis(url, token_for(url), paths, selection, notify)
+    return url, selection
 
 
 def _parts(url: str) -> SplitResult:
@@ -126,7 +137,6 @@ NEAREST_SCANNED_MAX = 1000
 NEAREST_SHOWN_MAX = 3
 WIKIS_CHECKED_MAX = 100
 READS_MAX = 8
-NOTHING = Selection()
 SCOPES = frozenset(
     [
         *("api", "read_api", "read_user", "read_repository", "write_repository"),
@@ -290,7 +300,7 @@ async def name_wikis(
     url: str,
     token: str | None,
     paths: Sequence[str],
-    selection: Selection = NOTHING,
+    selection: Selection,
     notify: Notify = None,
 ) -> Selection:
     """A selection with these paths, each as that of a project or of a group."""

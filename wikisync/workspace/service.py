@@ -26,7 +26,7 @@ from wikisync.core.system.processes import output_of
 from wikisync.errors import UsageError
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.rights import find_target, may_name_wiki, name_wikis
+from wikisync.workspace.rights import resolve_address
 
 TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name
 URL_VARIABLE = "WIKISYNC_URL"
@@ -112,14 +112,8 @@ class Credentials(Struct, frozen=True):
         An address may name its wiki, besides the selection's.
         """
         notify = self.messages.note
-        if may_name_wiki(url):
-            target = asyncio.run(find_target(url, notify))
-            url = target.service
-            if target.path:
-                named = name_wikis(
-                    url, self.token(url), [target.path], selection, notify
-                )
-                selection = asyncio.run(named)
+        resolving = resolve_address(url, selection, self.token, notify)
+        url, selection = asyncio.run(resolving)
         selection.check()
         return Client(url, self.token(url), notify=notify), selection
 
