@@ -17,6 +17,10 @@ from wikisync.workspace.doctor import token_findings
 from wikisync.workspace.rights import TokenRights
 
 READ_ONLY = "mount --bind {0} {0} && mount -o remount,bind,ro {0}"
+FULL = (
+    "cp -r handbook copy && mount -t tmpfs -o size=512k none handbook"
+    " && cp -r copy/. handbook"
+)
 IN_OWN_MOUNTS = ("unshare", "-rm", "sh", "-c")
 CAN_MOUNT = (
     shutil.which("unshare") is not None
@@ -59,17 +63,39 @@ async def test_dead_token_is_wrong_and_says_what_to_do(cloned: Cloned) -> None:
 @pytest.mark.parametrize("folder", ["handbook", ".wikisync"])
 async def test_a_read_only_disk_is_reported(cloned: Cloned, folder: str) -> None:
     """Nothing that is done to permissions would make it writable."""
-    doctor = f"{sys.executable} -m wikisync doctor"
+    ran = await on_mount(cloned, READ_ONLY.format(folder), "doctor")
+    place = cloned.root / folder
+    wrong = [f"handbook: cannot write in {place}: the disk is read-only"]
+    assert graded(ran, "wrong") == wrong, ran.err
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="needs unshare, and the right to use it")
+async def test_a_site_on_a_read_only_disk_is_refused_for_what_it_is(
+    cloned: Cloned,
+) -> None:
+    (cloned.root / "site").mkdir()
+    ran = await on_mount(cloned, READ_ONLY.format("site"), "build -o site")
+    ran.ended(1, "site: Read-only file system", "choose a writable folder with -o")
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="needs unshare, and the right to use it")
+async def test_a_full_disk_is_reported(cloned: Cloned) -> None:
+    ran = await on_mount(cloned, FULL, "doctor")
+    wrong = f"handbook: cannot write in {cloned.folder}: the disk is full"
+    assert graded(ran, "wrong") == [wrong], ran.err
+
+
+async def on_mount(cloned: Cloned, mount: str, command: str) -> Ran:
+    """Run a command in the workspace after a mount that nobody else sees."""
+    wikisync = f"{sys.executable} -m wikisync {command}"
     process = await asyncio.create_subprocess_exec(
-        *(*IN_OWN_MOUNTS, f"{READ_ONLY.format(folder)} && {doctor}"),
+        *(*IN_OWN_MOUNTS, f"{mount} && {wikisync}"),
         cwd=cloned.root,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
     out, err = (text.decode() for text in await process.communicate())
-    wrong = graded(Ran(process.returncode or 0, out, err), "wrong")
-    place = cloned.root / folder
-    assert wrong == [f"handbook: cannot write in {place}: the disk is read-only"], err
+    return Ran(process.returncode or 0, out, err)
 
 
 async def test_conflict_file_that_has_no_place_is_told(cloned: Cloned) -> None:

@@ -27,7 +27,12 @@ from msgspec.structs import replace
 from wikisync.core.model import Digest, Problem, digest_of, folders_above
 from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.safe_open import opened_below, read_below, read_chunks
+from wikisync.folder.safe_open import (
+    opened_below,
+    read_below,
+    read_chunks,
+    refused_write,
+)
 from wikisync.site import manifest as manifests
 from wikisync.site import output_place
 from wikisync.site.addresses import MANIFEST
@@ -65,10 +70,8 @@ def open_output(root: Path, trusted: Files = NO_FILES) -> Output:
         ) from exc
     except OSError as exc:
         raise manifests.unusable(root, exc) from exc
-    if not os.access(root, os.W_OK | os.X_OK):
-        raise manifests.unusable(
-            root, PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        )
+    if refused := refused_write(root):
+        raise manifests.unusable(root, refused)
     if has_files and not _is_ours(root):
         raise SiteError(
             f"output {root} is not empty and is not a wikisync site",
