@@ -15,6 +15,7 @@ from tests.service.conftest import Answer, Api
 from tests.support.git import needs_git, run_git
 from tests.support.git_http import git_server, silent_server
 from tests.support.service import AUTHOR, EmbeddedService, embedded_service
+from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
 from wikisync.service import jobs
 from wikisync.service.editing import CommitPlan
@@ -257,6 +258,27 @@ async def test_project_removed_while_it_is_filled_leaves_nothing(
     folders = [service.running.code_folder(one["id"]) for one in (made, fork)]
     assert [folder.exists() for folder in folders] == [False, False]
     assert "Traceback" not in caplog.text
+
+
+async def test_fork_whose_end_could_not_be_noted_is_tried_again(
+    service: EmbeddedService, api: Api
+) -> None:
+    """A full disk lets nothing be noted, and has room later."""
+    settings = service.running.settings
+    service.running.settings = replace(settings, measure_interval_s=0.05)
+    refuse = "CREATE TRIGGER full BEFORE UPDATE OF import_status ON project"
+    refuse += " BEGIN SELECT RAISE(ABORT, 'full'); END"
+    await source_folder(service)
+    await service.ask(lambda tables: tables.one(refuse, ()))
+    fork = (await api.post(f"{PROJECTS}/docs%2Fsource/fork")).json["id"]
+    await service.wait_for_imports()
+    assert (await shown(api, fork))["import_status"] == "scheduled"
+    await service.ask(lambda tables: tables.one("DROP TRIGGER full", ()))
+
+    async def is_done() -> bool:
+        return bool((await shown(api, fork))["import_status"] == "finished")
+
+    await until(is_done)
 
 
 @needs_git

@@ -9,7 +9,7 @@ import logging
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -77,9 +77,13 @@ async def import_one_by_one(service: Service, queue: asyncio.Queue[int]) -> None
         except Exception:
             # one project's trouble must not end the service for all others
             log.exception("the import of project %d failed", project_id)
-            # where a full disk keeps this out, too, the next start takes it up again
-            with suppress(sqlite3.Error):
+            try:
                 await _end_import(service, project_id, "failed", "Internal error.")
+            except sqlite3.Error:
+                # a full disk keeps this out, too, and may have room then
+                loop = asyncio.get_running_loop()
+                pause_s = service.settings.measure_interval_s
+                loop.call_later(pause_s, queue.put_nowait, project_id)
         finally:
             queue.task_done()
 
