@@ -214,6 +214,7 @@ async def test_workspace_of_another_wiki_or_in_use_is_refused(
         used = await clone(wiki=other)
     before = digest_of_tree(workspace)
     (await clone()).ended(1, "already a workspace of other wikis")
+    (await clone(wiki=(*other, *NAMED))).ended(1, "already a workspace of other wikis")
     assert digest_of_tree(workspace) == before
     used.ended(1, f"another wikisync is running in the workspace {workspace}")
 

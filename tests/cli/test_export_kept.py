@@ -324,12 +324,15 @@ async def test_hidden_wiki_leaves_with_allow_emptying_alone(export: Export) -> N
     assert (export.has(BROKEN), export.has("docs/p1")) == (False, True)
 
 
-async def test_site_of_another_service_stays_unless_asked(export: Export) -> None:
+@pytest.mark.parametrize("leave", ["--replace", "--allow-emptying"])
+async def test_site_of_another_service_stays_unless_asked(
+    export: Export, leave: str
+) -> None:
     where = (*ALL, "-o", export.site)
     await export.run("export", export.service.url, *where)
     ran = await export.run("export", export.proxy.url, *where)
     ran.ended(2, f"the site holds wikis of {export.service.url}")
-    assert (await export.run("export", export.proxy.url, *where, "--replace")).code == 0
+    assert (await export.run("export", export.proxy.url, *where, leave)).code == 0
 
 
 # -- one broken wiki ---------------------------------------------------------------

@@ -212,6 +212,13 @@ async def test_service_away_tells_what_the_folder_tells(cloned: Cloned) -> None:
     assert "home: its file is missing here" in ran.out
 
 
+async def test_folder_that_is_gone_is_no_trouble_of_the_wiki(cloned: Cloned) -> None:
+    cloned.folder.rename(cloned.root / "away")
+    ran = await cloned.run("status")
+    ran.ended(3, f"the folder {cloned.folder} does not exist")
+    assert "the wiki could not be checked" not in ran.out
+
+
 async def test_offline_asks_no_service_and_that_is_no_trouble(cloned: Cloned) -> None:
     """And a wiki that was not scanned is not said to be in sync."""
     await cloned.edit({"home": "theirs\n"})

@@ -1,6 +1,7 @@
 """``wikisync watch`` as a process, against the embedded service."""
 
 import asyncio
+import os
 import re
 import shutil
 import signal
@@ -122,6 +123,23 @@ async def test_signal_ends_it_though_the_service_hangs(
         await asyncio.wait_for(write.has_met.wait(), WAIT_S)
         watch.signal(signal.SIGTERM)
         assert await watch.ended() == 0
+
+
+async def test_signal_ends_it_while_a_program_makes_the_token(
+    service: EmbeddedService, root: Path, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    wiki = f'[[wiki]]\nproject = "{OWNER.full_path}"\n'
+    more = f'token_command = ["cat", "{pipe}"]\n{wiki}'
+    unset = {"WIKISYNC_TOKEN": ""}
+    started = watching(service, root, more=more, project=None, environment=unset)
+    async with started as watch:
+        # the pipe is open, so that the program reads it
+        with await asyncio.to_thread(pipe.open, "w"):
+            watch.signal(signal.SIGINT)
+            assert await watch.ended() == 0
+        assert watch.lines[-1].endswith(" stopped")
 
 
 # -- the configuration read anew ---------------------------------------------------
