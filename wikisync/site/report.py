@@ -181,8 +181,6 @@ def stale_pages(
         others = set(old.finished.targets if old else ())
         other = targets | others if slug in moved else targets ^ others
         stale |= {place_of(target, number) for target in other}
-    for page in wiki.pages.values() if around is None else ():
-        stale |= {place_of(target, number) for target in page.finished.elsewhere}
     own = frozenset(Slug(place.name) for place in stale if place.wiki == number)
     return Stale(
         None if around is None else own,
