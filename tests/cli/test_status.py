@@ -1,3 +1,4 @@
+import os
 import re
 import shutil
 import time
@@ -12,6 +13,7 @@ from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handb
 from wikisync.config.sections import WikiSection
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.core.model import Slug
+from wikisync.errors import ExitCode
 from wikisync.folder.workspace import locked
 from wikisync.sync.decide import ledger
 from wikisync.sync.decide.ledger import Health
@@ -53,6 +55,37 @@ async def test_every_page_not_in_sync_has_a_sentence(cloned: Cloned) -> None:
     assert "  new: new here; the next sync uploads it\n" in ran.out
     assert "  home: edited on the wiki; the next sync downloads it\n" in ran.out
     assert "  added: new on the wiki; the next sync downloads it\n" in ran.out
+
+
+async def test_what_no_sync_can_carry_leaves_the_others_good(cloned: Cloned) -> None:
+    """Else a watch is ill for good, and no sync of a new clone can be undone."""
+    cloned.write("guide.org", "* Guide\n")
+    cloned.write(".wikisyncignore", "!\n")
+    cloned.write(" .md", "blank\n")
+    cloned.write("uploads/a\\b.png", "no name of an attachment\n")
+    (cloned.folder / "link.md").symlink_to("home.md")
+    (cloned.folder / "folder.md").mkdir()
+    os.mkfifo(cloned.folder / "pipe.md")
+    (cloned.folder / os.fsdecode(b"\xff.md")).write_text("odd\n")
+    await cloned.service.add_pages(HANDBOOK, {"uploads/page": "below\n"})
+    began = time.time()
+
+    ran = await cloned.run("sync")
+
+    status = (await cloned.run("status", "--json")).json["wikis"][0]
+    assert ran.code == ExitCode.HELD
+    assert sorted(one["code"] for one in status["problems"]) == [
+        "attachment-name",
+        "duplicate-page",
+        "folder-in-place",
+        "ignore-pattern",
+        "link-ignored",
+        "name-blank",
+        "name-not-text",
+        "no-regular-file",
+        "page-below-uploads",
+    ]
+    assert status["last_good_at"] > began
 
 
 async def test_two_files_of_one_page_are_reported_once(cloned: Cloned) -> None:

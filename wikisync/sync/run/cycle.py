@@ -42,13 +42,15 @@ SEND_SHARE = 2.0
 times the time from the start of the cycle to its first push."""
 LASTING = frozenset(
     [
-        *("conflict-stray", "folder-left-out", "name-hidden", "page-copy"),
-        *("page-in-uploads", "page-listed-twice", "page-malformed", "page-not-text"),
-        *("page-not-utf-8", "page-refused", "page-shadowed", "page-unreadable"),
-        "page-unwritable",
+        *("attachment-name", "conflict-stray", "duplicate-page", "file-elsewhere"),
+        *("folder-in-place", "folder-left-out", "ignore-pattern", "link-ignored"),
+        *("name-blank", "name-hidden", "name-not-text", "no-regular-file", "page-copy"),
+        *("page-below-uploads", "page-in-uploads", "page-listed-twice"),
+        *("page-malformed", "page-not-text", "page-not-utf-8", "page-refused"),
+        *("page-shadowed", "page-unreadable", "page-unwritable", "unknown-format"),
     ]
 )
-"""Problems of one page, which stay until somebody changes that page."""
+"""Problems of one page or file, which stay until somebody changes it."""
 
 
 async def run_cycle(
