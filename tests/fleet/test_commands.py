@@ -20,6 +20,7 @@ from wikisync.cli.main import main
 from wikisync.core.system.locks import locked_folder
 from wikisync.errors import SiteError, UsageError
 from wikisync.fleet import rows as rows_module
+from wikisync.fleet.parts import DatabaseServer
 from wikisync.fleet.rows import Row, Rows
 from wikisync.fleet.settings import OWNER, PlaceTaken, Settings, own
 from wikisync.fleet.worker import FleetBudget, Meter, worker_app
@@ -348,11 +349,36 @@ async def test_metrics_say_what_the_fleet_does(fleet: Fleet) -> None:
         aiohttp.ClientSession() as session,
         session.get(f"{url}/metrics") as answer,
     ):
-        shown = dict(line.rsplit(" ", 1) for line in (await answer.text()).splitlines())
+        lines = (await answer.text()).splitlines()
+    shown = dict(line.rsplit(" ", 1) for line in lines if " " in line)
     assert shown["wikisync_fleet_wikis"] == "2"
     assert float(shown["wikisync_fleet_oldest_due_seconds"]) == 0
     assert shown['wikisync_fleet_cycles_total{end="done"}'] == "2"
     assert float(shown['wikisync_fleet_step_seconds_total{step="build"}']) > 0
+
+
+async def test_worker_answers_while_the_database_is_away(
+    fleet: Fleet, postgres: DatabaseServer
+) -> None:
+    """Kubernetes ends a worker that does not, and the service forgets its webhook."""
+    meter = Meter()
+    await fleet.work(fleet.worker(meter.at))
+    event = {"object_kind": "wiki_page", "project": {"path_with_namespace": PATH}}
+    headers = {TOKEN_HEADER: "secret"}
+    async with (
+        listening(worker_app(fleet.rows, meter, "secret"), "127.0.0.1:0") as url,
+        aiohttp.ClientSession() as session,
+    ):
+        await asyncio.to_thread(postgres.stop)
+        try:
+            async with session.get(f"{url}/metrics") as answer:
+                told = await answer.text()
+            async with session.post(f"{url}/hook", json=event, headers=headers) as hook:
+                assert (answer.status, hook.status) == (200, 202)
+        finally:
+            await asyncio.to_thread(postgres.start)
+    assert 'wikisync_fleet_cycles_total{end="done"} 2' in told
+    assert "wikisync_fleet_due" not in told
 
 
 async def test_webhook_of_a_page_makes_its_wiki_due(fleet: Fleet) -> None:

@@ -210,8 +210,7 @@ def run(
         raise UsageError(f"--listen {listen} is not HOST:PORT, like 127.0.0.1:9108")
 
     async def work(rows: Rows) -> None:
-        url = (await rows.settings()).service
-        token = credentials.token(url)
+        token = credentials.token((await rows.settings()).service)
         runner = FleetRunner(rows, slots=slots)
         secret = hook_secret("", os.environ, "")
         await work_on_sites(rows, runner, token, place, listen=listen, secret=secret)

@@ -16,8 +16,7 @@ without it, others take the wikis of a runner.
 
 A runner works in lives.  One that could not say for ``SILENT_MAX_S`` that it lives ends
 its life: ``check`` lets none of its cycles write any more (the clock goes on in a
-frozen process), they are cut off, and a new life begins when the database answers.  So
-the loss of a connection needs no other cure.
+frozen process), they are cut off, and a new life begins when the database answers.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -51,7 +51,7 @@ from wikisync.errors import UsageError, WikisyncError
 from wikisync.fleet.cycle import Cycle, Step
 from wikisync.fleet.rows import BEAT, DEAD_S, Counts, LostClaim, Row, Rows, key_of
 from wikisync.fleet.settings import PlaceTaken, Settings, own
-from wikisync.watch.listen import listening, new_app
+from wikisync.watch.listen import METRICS_TYPE, listening, new_app
 from wikisync.workspace.discovery import Selection, find_wikis, is_switched_off, wiki_of
 
 log = logging.getLogger(__name__)
@@ -103,32 +103,26 @@ async def work_on_sites(
             "the fleet is drained", hint="to end that: wikisync fleet drain --end"
         )
     make_private_folder(folder)
-    try:
-        with locked_folder(folder):
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(number, runner.end)
-            async with AsyncExitStack() as stack:
-                client = await stack.enter_async_context(
-                    Client(settings.service, token)
-                )
-                if settings.requests:
-                    client.budget.shared = FleetBudget(rows, settings.requests)
-                meter = Meter()
-                if listen:
-                    app = worker_app(rows, meter, secret)
-                    await stack.enter_async_context(listening(app, listen, "--listen"))
-                cycle = Cycle(
-                    rows, settings, client, folder, runner.check, at or meter.at
-                )
-                await runner.run(
-                    cycle.run, lambda: discover(client, rows, settings, runner.name)
-                )
-    except BlockingIOError as exc:
-        raise UsageError(
-            f"another worker works in {folder}",
-            hint="give each worker a folder of its own with --folder",
-        ) from exc
+    async with AsyncExitStack() as stack:
+        try:
+            stack.enter_context(locked_folder(folder))
+        except BlockingIOError as exc:
+            raise UsageError(
+                f"another worker works in {folder}",
+                hint="give each worker a folder of its own with --folder",
+            ) from exc
+        loop, meter = asyncio.get_running_loop(), Meter()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, runner.end)
+        client = await stack.enter_async_context(Client(settings.service, token))
+        if settings.requests:
+            client.budget.shared = FleetBudget(rows, settings.requests)
+        if listen:
+            app = worker_app(rows, meter, secret)
+            await stack.enter_async_context(listening(app, listen, "--listen"))
+        cycle = Cycle(rows, settings, client, folder, runner.check, at or meter.at)
+        idle = partial(discover, client, rows, settings, runner.name)
+        await runner.run(cycle.run, idle)
 
 
 async def discover(client: Client, rows: Rows, settings: Settings, worker: str) -> None:
@@ -385,31 +379,39 @@ class Meter:
             return  # a part of the upload
         if step in self.ends:
             self.ends[step] += 1
-        before = self._steps.pop(task, None)
-        if before:
+        if before := self._steps.pop(task, None):
             self.seconds[before[0]] += now - before[1]  # type: ignore[assignment]
         if step not in ("done", "lost"):
             self._steps[task] = (step, now)
 
 
-def metrics_text(counts: Counts, meter: Meter) -> str:
-    """What Prometheus reads."""
-    values = {**msgspec.structs.asdict(counts), "silent": len(counts.silent)}
-    values["living"] = len(counts.workers) - values["silent"]
-    text = packaged_text(__package__, "metrics.txt").format(**values, ends=meter.ends)
+def metrics_text(counts: Counts | None, meter: Meter) -> str:
+    """What Prometheus reads; without counts, of this worker alone."""
+    fleet, _, own = packaged_text(__package__, "metrics.txt").partition("\n\n")
+    text = own.format(ends=meter.ends)
     for step, seconds in meter.seconds.items():
         text += f'wikisync_fleet_step_seconds_total{{step="{step}"}} {seconds:.3f}\n'
-    return text
+    if counts is None:
+        return text
+    values = {**msgspec.structs.asdict(counts), "silent": len(counts.silent)}
+    values["living"] = len(counts.workers) - values["silent"]
+    return f"{text}{fleet.format(**values)}\n"
 
 
 def worker_app(rows: Rows, meter: Meter, secret: str) -> web.Application:
-    """What answers at ``/metrics``, and takes webhooks at ``/hook``."""
+    """What answers at ``/metrics`` and ``/hook``, though the database is away."""
 
     async def see(event: Any, path: str, _slug: str) -> bool:
-        return event.object_kind == "wiki_page" and await rows.hint(path)
+        with suppress(psycopg.Error):  # the next list tells it, too
+            return event.object_kind == "wiki_page" and await rows.hint(path)
+        return False
 
     async def show(_request: web.Request) -> web.Response:
-        return web.Response(text=metrics_text(await rows.counts(), meter))
+        counts = None
+        with suppress(psycopg.Error):
+            counts = await rows.counts()
+        text, kind = metrics_text(counts, meter), {"Content-Type": METRICS_TYPE}
+        return web.Response(text=text, headers=kind)
 
     app = new_app(secret.encode(), see)
     app.router.add_get("/metrics", show)

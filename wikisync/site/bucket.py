@@ -140,8 +140,7 @@ class Bucket:
                 found += some
         except BaseError as exc:
             raise self._failed("list", "", exc) from exc
-        skipped = len(self._prefix)
-        return {one["path"][skipped:]: one["e_tag"] or "" for one in found}
+        return {one["path"][len(self._prefix) :]: one["e_tag"] or "" for one in found}
 
     async def put(self, path: str, content: bytes, etag: str) -> str:
         """Put an object over the one with this tag, empty for none; its own tag.
