@@ -217,6 +217,7 @@ def test_way_to_a_file_is_found_in_every_format(source: str, ways: list[str]) ->
         ("{the license}[link:files/LICENSE]", "files/LICENSE"),
         ("link:++files/MY LICENSE.md5++[]", "files/MY LICENSE.md5"),
         ("image::files/shot[]", "files/shot"),
+        ('<img src="files/shot">', "files/shot"),
         ("[x](man.1)", "man.1"),
         ("[x](a.mobileconfiguration)", "a.mobileconfiguration"),
         ("[x](a.code-workspace)", "a.code-workspace"),

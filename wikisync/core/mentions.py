@@ -88,11 +88,13 @@ _WAY_END = re.compile(r"::|(?<=\w),|\s[\"'=]")
 _MARKS = "!*_~+'\",;: \t"
 """What formats put around a way."""
 _NAMED = re.compile(
-    r"[^\s/.]\.(?=[0-9]*[A-Za-z])(?!md\b)[A-Za-z0-9]{1,10}(?![A-Za-z0-9])"
+    r"\.(?<=[^\s/.].)(?=[0-9]*[A-Za-z])(?!md\b)[A-Za-z0-9]{1,10}(?![A-Za-z0-9])"
 )
 """An extension, somewhere in a text; most have one of numbers and pages alone."""
 _HAS_EXTENSION = re.compile(r"[^/.]\.(?=[A-Za-z0-9]*[A-Za-z])[A-Za-z0-9]{1,10}\Z")
 _HAS_NAME = re.compile(r"[^/.]\Z")
+_LINK_START = re.compile(r"\](?=[(:])|\[\[|\}\[|link:|image:|href=|src=")
+"""How what ``_LINK`` finds begins: a first letter of few is found ten times as fast."""
 _LINK = re.compile(
     r"""
     (?: \]\([ ]* | \]:[ \t]* ) <([^<>\n]+)>
@@ -105,6 +107,8 @@ _LINK = re.compile(
 )
 """Where a link surely is: it may lead to a file without an extension, as ``LICENSE`` or
 ``man.1``."""
+_CLEAR = re.compile(r"(?:[^\W_]|[/-])(?:[\w/. -]*(?:[^\W_]|[/-]))?")
+"""What can be spelt in one way alone."""
 _IMAGES_FOLDER = re.compile(r"^:imagesdir:[ \t]+(\S+)", re.MULTILINE)
 
 
@@ -146,10 +150,12 @@ def linked_ways(source: str) -> tuple[str, ...]:
                     _add_ways(found, text)
         if len(found) >= MENTIONS_MAX:
             break
-    for link in _LINK.finditer(source):
-        if len(found) >= MENTIONS_MAX:
-            break
-        _add_ways(found, link[link.lastindex or 0], _HAS_NAME)
+    end = 0
+    while len(found) < MENTIONS_MAX and (hit := _LINK_START.search(source, end)):
+        end = hit.start() + 1
+        if link := _LINK.match(source, hit.start()):
+            end = link.end()
+            _add_ways(found, link[link.lastindex or 0], _HAS_NAME)
     ways = tuple(found)
     for folder in _IMAGES_FOLDER.findall(source)[:CUTS_MAX]:
         found |= {f"{folder.rstrip('/')}/{way}": None for way in ways}
@@ -159,19 +165,25 @@ def linked_ways(source: str) -> tuple[str, ...]:
 def _add_ways(
     found: dict[str, None], text: str, is_named: re.Pattern[str] = _HAS_EXTENSION
 ) -> None:
+    for way in _spellings(text):
+        if is_named.search(way) and _is_way(way):
+            found[way] = None
+
+
+def _spellings(text: str) -> Iterator[str]:
     plain = unescape(_ESCAPE.sub(r"\1", text))
     inner = plain[1:].rpartition(")")[0] if plain.startswith("(") else ""
     for part in (*plain.split("|"), inner):
+        if _CLEAR.fullmatch(part):
+            yield part
+            continue
         before = _BEFORE_WAY.match(part)
         for written in (part, part[before.end() :]) if before else (part,):
             whole = _QUERY.split(written, maxsplit=1)[0]
             for way in (_WAY_END.split(whole, maxsplit=1)[0], whole):
                 # a mark in front may be the name's own
                 ended = way.rstrip(_NAME_END + _MARKS)
-                for spelling in (ended.lstrip(_MARKS), ended):
-                    decoded = unquote(spelling)
-                    if is_named.search(decoded) and _is_way(decoded):
-                        found[decoded] = None
+                yield from map(unquote, (ended.lstrip(_MARKS), ended))
 
 
 def is_upload(path: str) -> bool:
@@ -197,9 +209,9 @@ def _is_way(way: str) -> bool:
 def ways_lead_to(slug: Slug, ways: Sequence[str]) -> Iterator[str]:
     """The paths that ways on a page may lead to, from its folder and from the root."""
     folder = slug.rpartition("/")[0]
-    for way in ways:
+    for way in map(in_form_c, ways):
         for start in {"" if way.startswith("/") else folder, ""}:
-            path = joined_path(start, in_form_c(way))
+            path = joined_path(start, way)
             if path:
                 yield path
 
