@@ -72,13 +72,14 @@ def _other_owner(path: Path) -> int | None:
     return None
 
 
-def refused_write(folder: Path) -> OSError | None:
-    """The error that a write in a folder would end with; nothing is written."""
-    if os.access(folder, os.W_OK | os.X_OK):
-        return None
-    is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
-    code = errno.EROFS if is_read_only else errno.EACCES
-    return OSError(code, os.strerror(code))
+def refused_write(folder: Path, bytes_min: int = 0) -> OSError | None:
+    """The error that a write of so much in a folder would end with, if any."""
+    disk = os.statvfs(folder)
+    free = disk.f_bavail * disk.f_frsize if disk.f_blocks else bytes_min
+    code = errno.ENOSPC if free < bytes_min else 0
+    if not os.access(folder, os.W_OK | os.X_OK):
+        code = errno.EROFS if disk.f_flag & os.ST_RDONLY else errno.EACCES
+    return OSError(code, os.strerror(code)) if code else None
 
 
 def not_a_folder(root: Path) -> FolderError:
@@ -246,18 +247,11 @@ def file_status(parent: int, name: str, path: str) -> os.stat_result | None:
 def _check_regular(status: os.stat_result, path: str) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise link_error(path)
-    if stat.S_ISDIR(status.st_mode):
-        raise PlaceTaken(
-            f"cannot use {path}: a folder is in the file's place",
-            path=path,
-            hint="rename the folder",
-        )
     if not stat.S_ISREG(status.st_mode):
-        raise PlaceTaken(
-            f"cannot use {path}: it is not a regular file",
-            path=path,
-            hint="move it away",
-        )
+        what = "it is not a regular file"
+        if stat.S_ISDIR(status.st_mode):
+            what = "a folder is in the file's place"
+        raise PlaceTaken(f"cannot use {path}: {what}", path=path, hint="move it away")
 
 
 def open_file(parent: int, name: str, path: str) -> int:

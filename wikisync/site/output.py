@@ -27,12 +27,7 @@ from msgspec.structs import replace
 from wikisync.core.model import Digest, Problem, digest_of, folders_above
 from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.safe_open import (
-    opened_below,
-    read_below,
-    read_chunks,
-    refused_write,
-)
+from wikisync.folder import safe_open
 from wikisync.site import manifest as manifests
 from wikisync.site import output_place
 from wikisync.site.addresses import MANIFEST
@@ -70,7 +65,7 @@ def open_output(root: Path, trusted: Files = NO_FILES) -> Output:
         ) from exc
     except OSError as exc:
         raise manifests.unusable(root, exc) from exc
-    if refused := refused_write(root):
+    if refused := safe_open.refused_write(root):
         raise manifests.unusable(root, refused)
     if has_files and not _is_ours(root):
         raise SiteError(
@@ -154,7 +149,7 @@ class Output:
     def read(self, path: str) -> bytes | None:
         """What a file of ours holds now; None where it cannot be read."""
         try:
-            return read_below(self.root, path, READ_BYTES_MAX)
+            return safe_open.read_below(self.root, path, READ_BYTES_MAX)
         except (FileNotFoundError, FolderError):
             return None
 
@@ -171,7 +166,7 @@ class Output:
             return b""
         if path in self._new:
             return self._place.staged.content(path)
-        return read_below(self.root, path, state.size)
+        return safe_open.read_below(self.root, path, state.size)
 
     def put(self, path: str, content: bytes, key: bytes = b"") -> None:
         """Give a file its content, staged where it differs; ``key`` as of ``keep``."""
@@ -206,7 +201,7 @@ class Output:
         self._new.add(path)
         try:
             with (
-                opened_below(place.folder, place.name) as source,
+                safe_open.opened_below(place.folder, place.name) as source,
                 self.staged.file(path) as staged,
             ):
                 size, digest = _copy(source, name, staged)
@@ -394,7 +389,7 @@ def _in_the_way(gone: Sequence[str], new: Set[str]) -> list[str]:
 
 def _copy(source: int, name: str, target: BinaryIO) -> tuple[int, Digest]:
     digest, size = hashlib.sha256(), 0
-    for chunk in read_chunks(source, name):
+    for chunk in safe_open.read_chunks(source, name):
         digest.update(chunk)
         target.write(chunk)
         size += len(chunk)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -75,7 +72,6 @@ class Finding(Struct, frozen=True):
 
 
 MEGABYTE = 1_000_000
-FREE_BYTES_MIN = MEGABYTE
 
 
 def check_disk(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
@@ -196,7 +192,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
         grade = Grade.FINE if problem.is_note else Grade.LOOK
         yield Finding(grade, f"{name}: {problem}", problem.hint)
     for path in (folder, opened.workspace.private):
-        if path.exists() and (refused := refused_write(path) or _full(path)):
+        if path.exists() and (refused := refused_write(path, MEGABYTE)):
             yield Finding.of(folder_error("write in", str(path), refused), at=name)
     if known.memory.paused is not None:
         because = f" ({known.memory.paused})" if known.memory.paused else ""
@@ -215,13 +211,6 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             f"{name}: the last sync had a problem: {problem_now}",
             f"see {command_line('status', name)}",
         )
-
-
-def _full(folder: Path) -> OSError | None:
-    """The error of the next write on a full disk; some do not tell their size."""
-    disk = os.statvfs(folder)
-    is_full = disk.f_blocks and disk.f_bavail * disk.f_frsize < FREE_BYTES_MIN
-    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) if is_full else None
 
 
 def _lost(

@@ -304,8 +304,7 @@ class OpenWorkspace(Struct, eq=False):
         """Stop where the state, the workspace's disk or the pages went away since."""
         if self.has_lost_state:
             raise StateError(
-                f"the state or the lock in {self.workspace.private} was removed or"
-                " replaced",
+                f"state or lock in {self.workspace.private} was removed or replaced",
                 hint="the watch begins anew with what is there now",
             )
         state_match(self.workspace.private, self.identity)
