@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.core.model import OwnerKind
+from wikisync.core.packaged import packaged_text
 from wikisync.service.projects.tables import json_list
 from wikisync.service.rows import Group, User, from_row
 from wikisync.service.tables import GROUPS, LEVELS, SUBTREE, Tables
@@ -124,40 +125,7 @@ def remove_groups(tables: Tables, ids: Iterable[int]) -> None:
 
 
 _FOUND = "instr(fold_search(u.username, u.name, NULL), :search)"
-_MEMBERS = f"""
-WITH RECURSIVE
-above (id) AS (
-    SELECT :group
-    UNION
-    SELECT n.parent_id FROM namespace n JOIN above a ON n.id = a.id
-    WHERE n.parent_id IS NOT NULL
-),
-invited (id, level_max) AS (
-    SELECT group_id, access_level FROM share
-    WHERE project_id = :project AND (expires_on IS NULL OR expires_on > :today)
-    UNION
-    SELECT n.parent_id, i.level_max FROM namespace n JOIN invited i ON n.id = i.id
-    WHERE n.parent_id IS NOT NULL
-),
-held (user_id, level) AS (
-    SELECT user_id, access_level FROM membership
-    WHERE kind = 'project' AND target_id = :project
-      AND (expires_on IS NULL OR expires_on > :today)
-    UNION ALL
-    SELECT m.user_id, m.access_level FROM membership m JOIN above a
-    ON m.kind = 'group' AND m.target_id = a.id
-    WHERE m.expires_on IS NULL OR m.expires_on > :today
-    UNION ALL
-    SELECT m.user_id, min(m.access_level, i.level_max) FROM membership m
-    JOIN invited i ON m.kind = 'group' AND m.target_id = i.id
-    WHERE m.expires_on IS NULL OR m.expires_on > :today
-    UNION ALL
-    SELECT user_id, {int(AccessLevel.OWNER)} FROM namespace
-    WHERE id = :group AND user_id IS NOT NULL
-)
-SELECT u.*, max(h.level) AS level FROM held h JOIN user u ON u.id = h.user_id
-WHERE {_FOUND} GROUP BY u.id ORDER BY u.id
-"""
+_MEMBERS = packaged_text(__package__, "members.sql")
 
 
 def members(
@@ -169,6 +137,7 @@ def members(
         "group": namespace_id,
         "today": tables.today(),
         "search": search.casefold(),
+        "owner": AccessLevel.OWNER,
     }
     rows = tables.db.execute(_MEMBERS, values)
     return tuple((from_row(row, User), int(row["level"])) for row in rows)
