@@ -163,13 +163,19 @@ async def test_marks_in_the_tree_stay_when_the_tree_changes(
         assert await mark.count() == 1
 
 
-async def test_another_frame_is_loaded(chromium: Browser, desk: Desk) -> None:
+@pytest.mark.parametrize("path", ["guide.html", "none.html"])
+async def test_another_frame_is_loaded(
+    chromium: Browser, desk: Desk, path: str
+) -> None:
     from playwright.async_api import expect
 
     theme = unpack("-- static/theme.css --\n\n", desk.root / "theme")
     desk.set(templates=theme)
-    async with writing(chromium, desk) as visit:
-        await visit.go("guide.html")
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        await visit.go(path)
         (theme / "static" / "theme.css").write_text("h1 { color: rgb(1, 2, 3); }")
         await expect(visit.page.locator("h1")).to_have_css("color", "rgb(1, 2, 3)")
 

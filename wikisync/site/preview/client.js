@@ -152,7 +152,7 @@
 	function hear(news) {
 		tries = 0;
 		page.last = news;
-		const isOther = news.run !== own.run || (news.key && news.key !== own.key);
+		const isOther = news.run !== own.run || (news.key && (news.key !== own.key || news.frame !== own.frame));
 		if (live || isOther || news.problems.length || Object.keys(news.marks).length) more((live) => {
 			live.hear(news);
 			showState(news);

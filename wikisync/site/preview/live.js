@@ -223,15 +223,18 @@ export function begin(page) {
 		page.connect();
 	}
 
+	// An address without a page has one key, whatever stands around what it says.
+	const isOther = ({ key, frame }) => key !== own.key || frame !== own.frame;
+
 	// What the server says -------------------------------------------------------------
 
 	function hear(news) {
 		if (page.writer) page.writer.hear(news);
 		else if (news.run !== own.run) renewing = renewing.then(reload);
-		else if (news.key && news.key !== own.key && !news.is_failing) {
+		else if (news.key && !news.is_failing && isOther(news)) {
 			// one after the other; the last decides
 			const isSame = page.isLive && (news.file || news.key === MISSING) && news.frame === own.frame;
-			renewing = renewing.then(() => (news.key === own.key ? null : isSame ? renew() : reload()));
+			renewing = renewing.then(() => (!isOther(news) ? null : isSame ? renew() : reload()));
 		}
 		marks = news.marks;
 		mark();

@@ -491,7 +491,7 @@ def _conflict_files(root: Path) -> Iterator[tuple[str, str]]:
     """Conflict files of a wiki and the pages they are of, relative to its folder."""
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not is_ignored_folder(name)]
-        for name in names:
+        for name in (one for one in names if CONFLICT_MARK in one):
             path = os.path.relpath(f"{folder}/{name}", root)
             if page := page_of_conflict(path):
                 yield path, page
