@@ -522,7 +522,27 @@ async def test_the_editor_is_accessible(
             await author.page.emulate_media(color_scheme="dark")
         assert await visit.axe() == []
         await author.page.keyboard.press("Escape")
-        await author.button("More: new page, rename, delete").click()
+        await author.source.click()
+        await author.page.keyboard.press("Control+End")
+        await author.page.keyboard.type("[x](ho")
+        await author.page.locator(".cm-tooltip-autocomplete").wait_for()
+        assert await visit.axe() == []
+        await author.page.keyboard.press("Escape")
+        await author.save()
+        await author.said("Saved.")
+        for question in ("", "New page…", "Rename…", "Delete…"):
+            await author.button("More: new page, rename, delete").click()
+            if question:
+                await author.button(question).click()
+            assert await visit.axe() == []
+            await author.button("Cancel").click()
+        await author.type_at_end("Mine.")
+        (author.root / "guide.md").write_text("# Theirs\n")
+        await author.save()
+        await author.button("Both").wait_for()
+        assert await visit.axe() == []
+        await author.button("Cancel").click()
+        await author.button("Close the editor").click()
         assert await visit.axe() == []
 
 
