@@ -104,6 +104,23 @@ async def test_dark_mode_is_stored_and_read_on_a_disk(
         assert await visit.page.evaluate(GROUND) == DARK
 
 
+async def test_a_server_may_forbid_the_script_in_the_head(
+    chromium: Browser, sample_site: Path
+) -> None:
+    async with (
+        serving_folder(sample_site, "/site/", "script-src 'self'") as url,
+        unchecked_visit(chromium, url) as visit,
+    ):
+        await visit.page.add_init_script(
+            "localStorage.setItem('wikisync-theme', 'dark')"
+        )
+        await visit.go("-/search.html?q=wiki")
+        await visit.page.locator("#siteHits a").first.wait_for()
+        assert await visit.page.locator(".search-page").is_visible()
+        assert await visit.page.evaluate(GROUND) == DARK
+        assert "inline script" in visit.errors[0]
+
+
 async def test_mobile_menu_works_without_script(chromium: Browser, base: str) -> None:
     settings = {"viewport": MOBILE, "java_script_enabled": False}
     async with visiting(chromium, base, **settings) as visit:

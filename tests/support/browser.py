@@ -59,9 +59,20 @@ async def running_chromium() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def serving_folder(folder: Path, base: str) -> AsyncIterator[str]:
-    """The folder behind HTTP on a free port, below ``base`` (``/a/b/``)."""
+async def serving_folder(
+    folder: Path, base: str, policy: str = ""
+) -> AsyncIterator[str]:
+    """The folder behind HTTP on a free port, below ``base`` (``/a/b/``).
+
+    ``policy`` is the content policy of the server, beside that of a page.
+    """
+
+    async def name_policy(_: web.Request, response: web.StreamResponse) -> None:
+        if policy:
+            response.headers["Content-Security-Policy"] = policy
+
     app = web.Application()
+    app.on_response_prepare.append(name_policy)
     app.router.add_static(base, folder)
     runner = web.AppRunner(app)
     await runner.setup()

@@ -2,7 +2,7 @@
 
 Every file is a classic script that calls ``wikisync_search(name, value)``, so
 that it loads from ``file://``, where a page may not read JSON.  The reader's
-browser (``static/search.js`` of the theme) loads only what a query needs:
+browser (``static/find.js`` of the theme) loads only what a query needs:
 
 ``index.js``
     number of documents, the wikis, and by kind of shard the files of their keys.

@@ -5,7 +5,7 @@ browser: they are half of the bytes of a search index, and only those of the hit
 the screen are ever read.  So each document's are compressed by themselves, where it is
 parsed.
 
-``fold`` and ``count_words`` are written once more in ``search.js``; a browser test
+``fold`` and ``count_words`` are written once more in ``find.js``; a browser test
 compares them.
 """
 

@@ -1,8 +1,15 @@
 // All works without it.
 (() => {
 const text = document.currentScript.dataset;
-const mode = document.documentElement.dataset;
+const { classList, dataset: mode } = document.documentElement;
 const all = (css) => [...document.querySelectorAll(css)];
+
+// As in the head, where a server's own policy lets no script be.
+classList.add("js");
+try {
+	const kept = localStorage["wikisync-theme"];
+	if (kept) mode.theme = kept;
+} catch {} // the system's
 
 for (const button of all("[data-mode]")) button.onclick = () => {
 	const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
