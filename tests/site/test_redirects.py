@@ -54,6 +54,8 @@ def test_old_address_leads_to_the_page_in_one_step(studio: Studio) -> None:
         assert 'content="0; url=../manual/install.html"' in stub
         assert '<a href="../manual/install.html">' in stub
         assert 'href="https://docs.example.com/base/manual/install.html"' in stub
+        # nor does a browser ask for an icon that is not there
+        assert '<link rel="icon" href="data:,">' in stub
 
 
 def test_no_redirect_hides_a_page_or_leads_in_a_circle(studio: Studio) -> None:

@@ -311,18 +311,16 @@ def robots_text(site: contexts.SiteContext, wikis: Sequence[tuple[str, bool]]) -
 def stub_page(site: contexts.SiteContext, at: str, to: str, moved: str) -> str:
     """What lies at the old address of a page: it leads on, from a file system too."""
     link = layout.relative_url(at, to)
-    base = site.url
-    canonical = (
-        f'<link rel="canonical" href="{escape(layout.absolute_url(base, to))}">\n'
-        if base
-        else ""
-    )
+    whole = escape(layout.absolute_url(site.url, to)) if site.url else ""
+    canonical = f'<link rel="canonical" href="{whole}">\n' if whole else ""
     return (
         f'<!doctype html>\n<html lang="{escape(site.lang)}" dir="{site.dir}">\n'
         '<meta charset="utf-8">\n<meta name="robots" content="noindex">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="refresh" content="0; url={escape(link)}">\n{canonical}'
-        f"<title>{escape(moved)}</title>\n"
+        # without an icon of its own a browser asks the server for one that is not there
+        '<meta name="color-scheme" content="light dark">\n'
+        f'<link rel="icon" href="data:,">\n<title>{escape(moved)}</title>\n'
         f'<main><h1><a href="{escape(link)}">{escape(moved)}</a></h1></main>\n</html>\n'
     )
 
