@@ -367,7 +367,8 @@ class WikiPages:
             dir=self._site.dir,
         )
         shown = _PACKER.encode(ShownPage(context))
-        if keep(path, hash_of(self._key, page.source.dates.key, shown)):
+        key = hashlib.sha256(self._key + page.source.dates.key + shown).digest()
+        if keep(path, key):
             return None
         rows = tuple(self._versions[slug][: self._history + 1])
         known = self.wiki.scanned.versions

@@ -117,7 +117,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
             return self.log
         return mirror.read_versions(mirror.reader(self.source.folder), self.source.copy)
 
-    @property
+    @cached_property
     def texts(self) -> Path:
         """The repository that has the texts of its versions."""
         return self.source.folder / CACHE_FOLDER / self.versions.texts
