@@ -84,6 +84,20 @@ async def test_commands_show_and_steer_the_fleet(
     assert "project-1" in await fleet.due()
 
 
+async def test_wikis_that_are_not_public_are_a_number(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Most of an instance are not, and would hide the ones with problems."""
+    for name in ("one", "two"):
+        await fleet.service.add_project(f"docs/{name}", {"home": "Words."})
+    await fleet.follow()
+    shown = await said(capsys, "status", "--database", database)
+    assert "\n2 wikis without a site: it is not public" in shown
+    assert "docs/one" not in shown
+    words = ("--database", database, "--all")
+    assert "docs/one" in await said(capsys, "status", *words)
+
+
 async def test_settings_may_be_changed(
     fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

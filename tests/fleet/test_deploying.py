@@ -72,6 +72,10 @@ def test_unit_of_systemd_is_one(tmp_path: Path) -> None:
     started = re.search(r"^ExecStart=\S+ (.*)$", text, re.MULTILINE)
     assert started
     check_words(started[1].split())
+    # after five ends within ten seconds, as while a server is away, it starts no more
+    waits = re.search(r"^RestartSec=(\d+)$", text, re.MULTILINE)
+    assert waits
+    assert int(waits[1]) > 10 / 5
     unit = tmp_path / "wikisync-worker@1.service"
     unit.write_text(text.replace("/usr/local/bin/wikisync", "/bin/true"))
     verify(unit)

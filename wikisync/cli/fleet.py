@@ -228,23 +228,27 @@ def run(
 @click.pass_obj
 def status(console: Console, database: str, *, is_all: bool) -> int:
     """Show workers, what is due, and wikis with problems."""
-    import msgspec
+    from msgspec import to_builtins
+
+    from wikisync.fleet.settings import UNPROTECTED
 
     async def look(rows: Rows) -> tuple[Any, Any]:
         return await rows.counts(), await rows.shown()
 
     counts, wikis = _with_rows(database, look)
-    troubled = [one for one in wikis if one.is_failing or one.is_halted or one.problem]
+    plain = [one for one in wikis if one.problem != UNPROTECTED]
+    troubled = [one for one in plain if one.is_failing or one.is_halted or one.problem]
     shown = wikis if is_all else troubled
     if console.as_json:
-        numbers = msgspec.to_builtins(counts)
-        console.json({**numbers, "shown": msgspec.to_builtins(shown)})
+        console.json(to_builtins(counts) | {"shown": to_builtins(shown)})
     else:
         console.lines(
             f"{counted(counts.wikis, 'wiki')}, {counted(counts.pages, 'page')};"
             f" {counts.due} due, the oldest for {counts.oldest_due_s:.0f} s;"
             f" {counts.halted} halted, {counts.failing} failing"
         )
+        if hidden := len(wikis) - len(plain):
+            console.lines(f"{counted(hidden, 'wiki')} without a site: {UNPROTECTED}")
         for name, age_s in counts.workers.items():
             also = ": its wikis are free for others" if name in counts.silent else ""
             console.lines(f"worker {name}, seen {age_s:.0f} s ago{also}")
@@ -255,9 +259,8 @@ def status(console: Console, database: str, *, is_all: bool) -> int:
         if shown:
             cells = [[one.path, one.pages, one.place, one.problem] for one in shown]
             console.table(("wiki", "pages", "site", "problem"), cells)
-    if counts.halted:
-        return ExitCode.HALTED
-    return ExitCode.HELD if troubled else ExitCode.DONE
+    held = ExitCode.HELD if troubled else ExitCode.DONE
+    return ExitCode.HALTED if counts.halted else held
 
 
 def _again(name: str, line: str) -> None:

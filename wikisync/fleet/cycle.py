@@ -46,7 +46,7 @@ from wikisync.core.system.private import make_private_folder
 from wikisync.core.versions import iso_time
 from wikisync.fleet.beside import addresses_beside, named_places, redirect, site_pages
 from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows
-from wikisync.fleet.settings import Settings
+from wikisync.fleet.settings import UNPROTECTED, Settings
 from wikisync.fleet.states import States
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bucket import (
@@ -82,10 +82,6 @@ one."""
 FORMER_MAX = 8
 TRANSIENT = {"page-limited", "page-unavailable"}
 """Problems for which a wiki is read again soon."""
-UNPROTECTED = (
-    "it is not public, and the fleet has no place for such sites (fleet init"
-    " --protected)"
-)
 
 Step = Callable[[str], Awaitable[None]]
 _LISTED = json_decoder(PublishedWiki)
