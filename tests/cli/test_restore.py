@@ -1,3 +1,5 @@
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,18 @@ async def test_time_names_the_text_that_stood_there_then(cloned: Cloned) -> None
     ran = await cloned.run("restore", "guide", "--at", local_time(times[-1] - 5))
     assert ran.code == 0
     assert cloned.read("guide.md") == PAGES["guide"]
+
+
+async def test_text_of_a_time_to_come_is_not_taken_for_the_last(cloned: Cloned) -> None:
+    """The clock was ahead for a while."""
+    await pull(cloned, "second\n", "third\n")
+    first = "(SELECT min(at) FROM history WHERE slug = 'guide' AND text != '')"
+    with closing(sqlite3.connect(cloned.root / ".wikisync/state.db")) as state:
+        changed = state.execute(f"UPDATE history SET at = at + 1e9 WHERE at = {first}")
+        assert changed.rowcount == 1
+        state.commit()
+    await cloned.run("restore", "guide")
+    assert cloned.read("guide.md") == "second\n"
 
 
 async def test_time_after_everything_is_the_last_sync(cloned: Cloned) -> None:

@@ -238,7 +238,6 @@ def read_text(source: Source) -> str:
     except OSError as error:
         raise safe_open.folder_error("read", source.name, error) from error
     except errors.FolderError as error:
-        # it names a path below the folder
         folder = "" if source.root == Path() else f"{source.root}: "
         raise errors.FolderError(folder + error.message, hint=error.hint) from error
     if len(raw) > FILE_BYTES_MAX:

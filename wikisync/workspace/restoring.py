@@ -202,6 +202,7 @@ def chosen_version(
     text = None if current is None else current.content
     if at is None:
         found = [one for one in versions if one.text != text]
+        found.sort(key=lambda one: (one.at or 0.0) > time.time())  # a clock was ahead
     else:
         # the oldest of those that were replaced after that time stood there then
         found = [one for one in versions if one.at is None or one.at >= at][-1:]
