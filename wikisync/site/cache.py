@@ -44,6 +44,9 @@ BODIES = b"bodies"
 """The key of the name of the file that rows lead to now."""
 CACHE_VERSION = 11
 WAIT_S = 10
+PAGE_BYTES = 32 * 1024
+"""What a build notes of a large site are values of megabytes: SQLite's own size would
+take eight times as many calls, a larger one more room for rows."""
 ROWS_PER_COMMIT = 5000
 """An interrupted first build loses at most so many, three for each page.
 
@@ -295,6 +298,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     make_private_file(path)
     connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
     try:
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("BEGIN IMMEDIATE")
@@ -492,17 +496,14 @@ class LastBuild:
                 " (SELECT wiki, part FROM new_page WHERE value = x'')",
                 self.site,
             )
-            self._put(b"files", msgspec.msgpack.encode(files), "files")
-            self._put(self._key, msgspec.msgpack.encode(note), "value")
-            if search != self.search:
-                self._put(b"search", search, "search")
-
-    def _put(self, key: bytes, value: bytes, column: str) -> None:
-        self._rows(
-            f"UPDATE site SET {column} = ? WHERE id = ?",  # noqa: S608 - a literal
-            summed(_of_program(key), value),
-            self.site,
-        )
+            self._rows(
+                # each update writes the whole row, which has megabytes
+                "UPDATE site SET value = ?, search = ?, files = ? WHERE id = ?",
+                summed(_of_program(self._key), msgspec.msgpack.encode(note)),
+                summed(_of_program(b"search"), search),
+                summed(_of_program(b"files"), msgspec.msgpack.encode(files)),
+                self.site,
+            )
 
     def _stored(self, wiki: str) -> dict[int, bytes]:
         statement = "SELECT part, value FROM page WHERE site = ? AND wiki = ?"
