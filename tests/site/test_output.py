@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.plain_disk import make_plain
 from wikisync.core.model import digest_of
 from wikisync.errors import SiteError
 from wikisync.site.addresses import MANIFEST
@@ -68,6 +69,15 @@ def test_second_build_writes_only_what_differs(tmp_path: Path) -> None:
     changes = publish(tmp_path, {"a.html": "1", "b.html": "2"})
     assert counts(changes) == (2, 1, 0)
     assert (tmp_path / "a.html").stat().st_mtime_ns == before
+
+
+def test_disk_that_cannot_exchange_files_gets_them_by_renames(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(tmp_path, {"a.html": "1", "b.html": "1"})
+    make_plain(monkeypatch)
+    publish(tmp_path, {"a.html": "1", "b.html": "2"})
+    assert contents(tmp_path) == {"a.html": "1", "b.html": "2"}
 
 
 def test_file_that_is_put_twice_has_the_last_content(tmp_path: Path) -> None:
@@ -321,8 +331,10 @@ def test_folder_that_somebody_made_in_the_place_of_a_file_is_named(
     publish(tmp_path, {"index.html": "1"})
     (tmp_path / "index.html").unlink()
     (tmp_path / "index.html").mkdir()
+    (tmp_path / "index.html" / "mine").write_text("keep")
     with pytest.raises(SiteError, match=r"cannot write the site index\.html: Is a dir"):
         publish(tmp_path, {"index.html": "2"})
+    assert contents(tmp_path) == {"index.html/mine": "keep"}
 
 
 def test_name_that_changes_its_case_is_there_afterwards(tmp_path: Path) -> None:

@@ -8,11 +8,13 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from wikisync.core.model import Digest, digest_of
+from wikisync.core.system.libc import NotSupported, swap_names
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import Folders, closing, open_folder, opened_root
 
@@ -137,6 +139,8 @@ class OutputPlace:
                 path = [*folders, name]
                 if not is_folder and "/".join(path) not in wanted:
                     continue
+                if not is_folder and _has_swapped(name, staged, place):
+                    continue
                 try:
                     os.replace(name, name, src_dir_fd=staged, dst_dir_fd=place)
                 except OSError as exc:
@@ -189,3 +193,20 @@ class OutputPlace:
             yield place
         finally:
             os.close(place)
+
+
+def _has_swapped(name: str, staged: int, place: int) -> bool:
+    """Let a staged file take the place of another, which is staged then.
+
+    A rename over a file waits for the disk, once to write one and once to free the
+    other.
+    """
+    try:
+        swap_names(staged, name, place, name)
+        there = os.stat(name, dir_fd=staged, follow_symlinks=False)
+        if not stat.S_ISDIR(there.st_mode):
+            return True
+        swap_names(staged, name, place, name)
+    except (FileNotFoundError, NotSupported):
+        pass
+    return False
