@@ -78,7 +78,7 @@ def build_site(
             scan_wiki(source, store, page_templates=options.page_templates)
             for source in sources
         ]
-        seen = [(wiki.around_texts, wiki.digests) for wiki in scanned]
+        seen = [(wiki.around_texts, wiki.history, wiki.digests) for wiki in scanned]
         made_by = program_fingerprint(), theme.fingerprint, options_text(options)
         inputs = hash_of(*made_by, seen, staying)
         attempts = Attempts(

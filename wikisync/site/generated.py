@@ -157,7 +157,7 @@ class GeneratedPages:
             if above is None:
                 names = [one.title for one in wiki.tree.ancestors(slug)]
                 above = in_folder[folder] = " / ".join(names)
-            dates = wiki.wiki.pages[slug].source.dates
+            dates = wiki.wiki.scanned.pages[slug].dates
             changed, by = iso_time(dates.changed), dates.by
             item = contexts.ListingItem(
                 title, url, note=above, id=layout.list_id(url), changed=changed, by=by

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 import msgspec
 from msgspec import Struct
 
-from wikisync.core.model import Digest, Problem, Slug
+from wikisync.core.model import Problem, Slug
 from wikisync.core.versions import iso_time
 from wikisync.markup.diagrams import DRAWING_BYTES_MAX
 from wikisync.markup.resolve import REASONS
@@ -122,7 +122,8 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """What a build notes of one wiki, beside its pages."""
 
     inputs: bytes
-    """Hash of all that this was made from but texts; empty where more can change it."""
+    """Hash of all that this was made from but texts and history; empty where more can
+    change it."""
     reading: bytes
     """What the facts of pages hang on besides their files (``Indexer.reading_key``)."""
     table: bytes
@@ -143,8 +144,8 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """Hash of what was known of its history."""
     changes: bytes = b""
     """Its last changes, packed: those of all wikis would fill the memory."""
-    digests: tuple[Digest, ...] = ()
-    """Those of its pages' texts, in their order."""
+    digests: tuple[str, ...] = ()
+    """Those of its pages' texts and of their versions, in their order."""
 
 
 NO_NOTE = WikiNote(b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (), {})

@@ -191,16 +191,16 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         return self.attachments.get(model.AttachmentPath(path)) or self.loose.get(path)
 
     @cached_property
-    def digests(self) -> tuple[model.Digest, ...]:
-        """Those of its pages, in their order."""
-        return tuple([page.digest for page in self.pages.values()])
+    def digests(self) -> tuple[str, ...]:
+        """Those of its pages and of their versions, in their order."""
+        pages = self.pages.values()
+        return tuple([page.digest + page.dates.key.hex() for page in pages])
 
     @cached_property
     def around_texts(self) -> bytes:
-        """Hash of all that a site takes from this wiki but these, and linked files."""
+        """Hash of what a site takes from it but these, history and linked files."""
         return hash_of(
             self.source.fingerprint(),
-            self.history,
             [
                 f"{page.slug}\0{page.format}\0{page.path}"
                 for page in (*self.pages.values(), *self.templates.values())

@@ -164,7 +164,7 @@ class SiteWriting:
             self._indexer.reading_key(scanned),
             self._indexer.table_key,
             self._site.settings_key,
-            self._site.contexts[number],
+            replace(self._site.contexts[number], changed=None),
         )
         is_as_it_was = (
             note.inputs == inputs
@@ -190,11 +190,15 @@ class SiteWriting:
     def _edited(
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote
     ) -> reports.WikiNote | None:
-        """The note of a wiki where texts alone changed; None: other pages show it."""
+        """The note of a wiki where texts and history alone changed.
+
+        None: pages that are not edited show it.
+        """
         indexer, name = self._indexer, scanned.source.owner.full_path
-        both = zip(scanned.pages.values(), last.digests, strict=True)
-        edited = {page.slug for page, digest in both if page.digest != digest}
-        if not edited:
+        both = zip(scanned.pages, scanned.digests, last.digests, strict=True)
+        edited = {slug for slug, now, digest in both if now != digest}
+        has_same_history = scanned.history == last.history
+        if not edited and has_same_history:
             self._stale.append(reports.Stale())
             self._progress.advance(len(scanned.pages))
             return last
@@ -219,10 +223,13 @@ class SiteWriting:
             self._progress.advance(-len(edited))  # they are read with all others
             return None
         self._composer = composer
-        self._stale.append(reports.Stale(frozenset(edited)))
+        stale = reports.Stale(frozenset(edited), has_same_lists=has_same_history)
+        self._stale.append(stale)
         now = {one.url: one for one in reports.search_keys([composer])}
         documents = tuple(now.get(one.url, one) for one in last.documents)
         note = replace(last, digests=scanned.digests, documents=documents)
+        if not has_same_history:
+            note = self._with_history(note, composer)
         self._last.put_wiki(name, msgspec.msgpack.encode(note), pages.items(), edited)
         self._progress.advance(len(scanned.pages) - len(edited))
         indexer.forget(number)
@@ -267,8 +274,7 @@ class SiteWriting:
             if page.finished.broken or page.finished.elsewhere
         } | {Slug(place.name) for place in links.unreached}
         retries = [page.parsed.retry_at for page in pages.values()]
-        changes = encoded(list(generated.changed_pages(composer, self._translate)))
-        is_bound = scanned.uncounted or any(page.is_bound for page in pages.values())
+        is_bound = any(page.is_bound for page in pages.values())
         note = reports.WikiNote(
             b"" if is_bound else inputs,
             reading,
@@ -281,14 +287,23 @@ class SiteWriting:
             tuple(reports.search_keys([composer])),
             tuple(wiki.linked),
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
-            b"" if scanned.uncounted else scanned.history,
-            changes,
-            scanned.digests,
+            digests=scanned.digests,
         )
+        note = self._with_history(note, composer)
         known = changed if before else None
         self._last.put_wiki(name, encoded(note), pages.items(), known)
         indexer.forget(number)
         return note
+
+    def _with_history(
+        self, note: reports.WikiNote, composer: WikiPages
+    ) -> reports.WikiNote:
+        """The note of a wiki with what is shown of its history."""
+        changes = list(generated.changed_pages(composer, self._translate))
+        packed, scanned = msgspec.msgpack.encode(changes), composer.wiki.scanned
+        if scanned.uncounted:  # the next build counts them
+            return replace(note, inputs=b"", history=b"", changes=packed)
+        return replace(note, history=scanned.history, changes=packed)
 
     def _composer_of(self, number: int, slugs: Collection[Slug] = ()) -> WikiPages:
         """What composes these pages of a wiki, at least."""
@@ -326,7 +341,7 @@ class SiteWriting:
         self._progress.advance(len(self._addresses[number].pages) - len(slugs))
         # most wikis of a large site are as they were: their pages are not loaded
         if slugs or not has_lists:
-            composer = self._composer_of(number, slugs if has_lists else scanned.pages)
+            composer = self._composer_of(number, slugs)
             yield from self._page_jobs(composer, slugs, sources)
             if not has_lists:
                 self._put_generated(lists.of_wiki(composer))
