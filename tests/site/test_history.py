@@ -2,8 +2,9 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin
 from xml.etree import ElementTree
 
@@ -15,6 +16,7 @@ from tests.support.commits import committed
 from wikisync.core.git_log import TEXT_BYTES_MAX
 from wikisync.core.model import Slug
 from wikisync.core.versions import Version, Versions
+from wikisync.site.cache import LastBuild
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 TEXT = "# Home\n\nThe quick brown fox.\n\nSee [plan](plan).\n"
@@ -185,6 +187,24 @@ def test_build_after_commits_equals_a_clean_one(dated: Studio) -> None:
     dated.build()
     assert dated.files() == dated.clean_build()
     assert "<time" not in dated.read("work/plan.html")
+
+
+def test_commit_loads_no_pages_but_those_that_it_changed(
+    dated: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named: list[set[str]] = []
+    pages = LastBuild.pages
+
+    def seen(last: LastBuild, wiki: str, naming: Collection[str] = ()) -> Any:
+        named.append(set(naming))
+        return pages(last, wiki, naming)
+
+    monkeypatch.setattr(LastBuild, "pages", seen)
+    folder = dated.sources[0].folder
+    committed(folder, {"work/plan.md": "# Plan\n\ntwo\n"}, "2026-04-01T00:00:00", "Dan")
+    dated.build()
+    assert named == [{"work/plan"}]
+    assert dated.files() == dated.clean_build()
 
 
 def test_text_that_was_missing_is_counted_once_it_is_there(studio: Studio) -> None:

@@ -45,8 +45,7 @@ BODIES = b"bodies"
 CACHE_VERSION = 11
 WAIT_S = 10
 PAGE_BYTES = 32 * 1024
-"""What a build notes of a large site are values of megabytes: SQLite's own size would
-take eight times as many calls, a larger one more room for rows."""
+"""A build notes megabytes: SQLite's own size takes eight times as many calls."""
 ROWS_PER_COMMIT = 5000
 """An interrupted first build loses at most so many, three for each page.
 

@@ -93,14 +93,12 @@ MayLeave = Callable[[PublishedWiki], bool]
 """Whether a wiki may be removed from the site."""
 
 
-def nothing_may_leave(_wiki: PublishedWiki) -> bool:
-    """What holds as long as nobody says otherwise."""
-    return False
-
-
 def leave(*, replaces: bool) -> MayLeave:
     """What ``--replace`` says: every wiki may leave, or none."""
-    return (lambda _wiki: True) if replaces else nothing_may_leave
+    return lambda _wiki: replaces
+
+
+nothing_may_leave = leave(replaces=False)
 
 
 def refuse_leaving(wikis: Sequence[PublishedWiki]) -> None:

@@ -91,7 +91,6 @@ class Output:
         self._new: set[str] = set()
         """Those that are in staging."""
         self._keys: dict[str, bytes] = {}
-        self._foreign: list[str] = []
         self._missing: dict[str, bool] = {"": False}
         """Folders that were not there when a file of theirs was first put."""
         self._problems: list[Problem] = []
@@ -216,7 +215,9 @@ class Output:
         """The site shall not have this file, whose source cannot be read."""
         self.files.pop(path, None)
         self.staged.drop(path)
-        self._problems.append(_unread(name))
+        said = "could not be read and is not in the site"
+        advice = "check that it is a file with read permission, then build again"
+        self._problems.append(Problem("unreadable", name, said, advice))
 
     def commit(self, wikis: Sequence[PublishedWiki] = ()) -> Changes:
         """Swap staged files in, remove what is gone, the manifest last."""
@@ -224,11 +225,10 @@ class Output:
             file.writelines(manifests.manifest_parts(self.files, wikis))
         gone = sorted(path for path in self.known if path not in self.files)
         new = self._new & self.files.keys()
-        problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, new) if gone else []
-        removed = self._remove(early, problems)
+        removed = self._remove(early)
         self._place.swap_in(new)
-        removed += self._remove([path for path in gone if path not in early], problems)
+        removed += self._remove([path for path in gone if path not in early])
         written = len(new)
         if new or gone or self.current(MANIFEST) != self.current(_STAGED_MANIFEST):
             self._place.swap_in({MANIFEST})
@@ -240,7 +240,8 @@ class Output:
             time = _known_time(found.st_mtime_ns)
             self.files[path] = FileState(found.st_size, state.digest, time, state.key)
         unchanged = len(self.files) - written
-        return Changes(written, unchanged, removed, self.files, tuple(problems))
+        problems = tuple(self._problems)
+        return Changes(written, unchanged, removed, self.files, problems)
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
         if path in self.known:
@@ -258,17 +259,21 @@ class Output:
             return False
         if found is None and self._is_free(path):
             return True
-        self._foreign.append(path)
+        said = "another file is there that wikisync did not write; it was not changed"
+        advice = "remove it and build again, or choose another folder"
+        self._problems.append(Problem("output-foreign", path, said, advice))
         del self.files[path]
         return False
 
     def _has_twin(self, path: str) -> bool:
         folded = path.casefold()
-        return any(
-            _is_same_file(self.root / path, self.root / known)
-            for known in self.known
-            if known.casefold() == folded
-        )
+        for known in self.known:
+            with contextlib.suppress(OSError):
+                if known.casefold() == folded and (self.root / path).samefile(
+                    self.root / known
+                ):
+                    return True
+        return False
 
     def _is_free(self, path: str) -> bool:
         """Whether nothing is at a path, or a folder that will be empty in time."""
@@ -282,7 +287,7 @@ class Output:
             for entry in full.rglob("*")
         )
 
-    def _remove(self, paths: list[str], problems: list[Problem]) -> int:
+    def _remove(self, paths: list[str]) -> int:
         removed = 0
         for path in paths:
             found, expected = self.current(path), self.known[path].digest
@@ -290,7 +295,10 @@ class Output:
             if found is None or any(parent.is_symlink() for parent in above):
                 continue
             if expected is not None and found != expected:
-                problems.append(_edited(path))
+                said = "is no longer part of the site but was changed by something"
+                said += " else; it was kept"
+                advice = "remove it when you no longer need it"
+                self._problems.append(Problem("output-edited", path, said, advice))
                 continue
             removed += self._place.remove(path)
         return removed
@@ -367,13 +375,6 @@ def _is_as_left(root: str, path: str, state: FileState) -> bool:
     )
 
 
-def _is_same_file(path: Path, twin: Path) -> bool:
-    try:
-        return path.samefile(twin)
-    except OSError:
-        return False
-
-
 def _in_the_way(gone: Sequence[str], new: Set[str]) -> list[str]:
     """Files to remove before the swap: a new file needs their name or place."""
     folders = {parent for path in new for parent in folders_above(path)}
@@ -401,33 +402,6 @@ def _file_digest(path: Path) -> Digest:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags), "rb") as file:
         return Digest(hashlib.file_digest(file, "sha256").hexdigest())
-
-
-def _unread(name: str) -> Problem:
-    return Problem(
-        "unreadable",
-        name,
-        "could not be read and is not in the site",
-        "check that it is a file with read permission, then build again",
-    )
-
-
-def _foreign(path: str) -> Problem:
-    return Problem(
-        "output-foreign",
-        path,
-        "another file is there that wikisync did not write; it was not changed",
-        "remove it and build again, or choose another folder",
-    )
-
-
-def _edited(path: str) -> Problem:
-    return Problem(
-        "output-edited",
-        path,
-        "is no longer part of the site but was changed by something else; it was kept",
-        "remove it when you no longer need it",
-    )
 
 
 def _failed(root: Path, exc: OSError) -> SiteError:

@@ -137,9 +137,9 @@ class OutputPlace:
                 names = {one.name: one.is_dir(follow_symlinks=False) for one in entries}
             for name, is_folder in names.items():
                 path = [*folders, name]
-                if not is_folder and "/".join(path) not in wanted:
-                    continue
-                if not is_folder and _has_swapped(name, staged, place):
+                if not is_folder and (
+                    "/".join(path) not in wanted or _has_swapped(name, staged, place)
+                ):
                     continue
                 try:
                     os.replace(name, name, src_dir_fd=staged, dst_dir_fd=place)
@@ -196,17 +196,11 @@ class OutputPlace:
 
 
 def _has_swapped(name: str, staged: int, place: int) -> bool:
-    """Let a staged file take the place of another, which is staged then.
-
-    A rename over a file waits for the disk, once to write one and once to free the
-    other.
-    """
-    try:
+    """Let a staged file and one in place be exchanged; a rename waits for the disk."""
+    with contextlib.suppress(FileNotFoundError, NotSupported):
         swap_names(staged, name, place, name)
         there = os.stat(name, dir_fd=staged, follow_symlinks=False)
         if not stat.S_ISDIR(there.st_mode):
             return True
         swap_names(staged, name, place, name)
-    except (FileNotFoundError, NotSupported):
-        pass
     return False

@@ -122,8 +122,7 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """What a build notes of one wiki, beside its pages."""
 
     inputs: bytes
-    """Hash of all that this was made from but texts and history; empty where more can
-    change it."""
+    """Hash of what it was made from but texts, history; empty: more can change it."""
     reading: bytes
     """What the facts of pages hang on besides their files (``Indexer.reading_key``)."""
     table: bytes

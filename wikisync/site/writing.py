@@ -190,10 +190,7 @@ class SiteWriting:
     def _edited(
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote
     ) -> reports.WikiNote | None:
-        """The note of a wiki where texts and history alone changed.
-
-        None: pages that are not edited show it.
-        """
+        """The note of a wiki of other texts and history; None: other pages show it."""
         indexer, name = self._indexer, scanned.source.owner.full_path
         both = zip(scanned.pages, scanned.digests, last.digests, strict=True)
         edited = {slug for slug, now, digest in both if now != digest}
