@@ -230,7 +230,10 @@ def test_token_that_will_not_do_is_told(token: TokenRights | None, words: str) -
 @pytest.mark.parametrize(
     ("token", "words"),
     [
-        (TokenRights("t", "ann", ("api",)), "the token of ann is valid (scopes api)"),
+        (
+            TokenRights("t", "ann", ("api",), date(2027, 2, 1)),
+            'the token "t" of ann is valid until 2027-02-01 (scopes api)',
+        ),
         (TokenRights("t", "ann", ("api", "new")), "is valid (scopes api, new)"),
         (
             TokenRights("t", "ann", ("granular",)),

@@ -210,8 +210,8 @@ async def test_token_that_ends_soon_is_warned_of(init: Init) -> None:
     soon = datetime.now(UTC).date() + timedelta(days=5)
     await init.use_user(expires_on=str(soon), is_admin=True)
     ran = await init()
-    assert f"expires on {soon}" in ran.err
-    assert "the token expires in 5 days" in ran.err
+    assert f"is valid until {soon}" in ran.err
+    assert "warning: the token ends in 5 days" in ran.err
 
 
 async def test_public_wiki_needs_no_token(init: Init) -> None:
@@ -219,7 +219,7 @@ async def test_public_wiki_needs_no_token(init: Init) -> None:
     init.environment.delenv("WIKISYNC_TOKEN")
     ran = await init()
     assert ran.code == 0, ran.err
-    assert "no token: only public wikis can be read" in ran.err
+    assert "there is no token: public wikis can be read" in ran.err
 
 
 async def test_service_without_word_of_the_token_is_no_obstacle(init: Init) -> None:

@@ -6,13 +6,12 @@ from datetime import date
 import pytest
 
 from tests.api.wire import json_answer, listening_wire
-from wikisync.cli.init import token_sentence
 from wikisync.core.model import WikiOwner
 from wikisync.errors import UsageError
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.discovery import FoundWiki, Selection
+from wikisync.workspace.doctor import token_findings
 from wikisync.workspace.rights import (
-    Service,
     TokenRights,
     addresses_in,
     check_token,
@@ -81,29 +80,14 @@ async def test_token_that_may_not_read_itself_has_unknown_rights() -> None:
     rights = rights_of(WIKI, 1, service.token, 50)
     assert rights.writes is None
     assert lacked in rights.because
-    assert lacked in token_sentence(service, date(2026, 1, 1))
+    (told,) = token_findings(service.token, date(2026, 1, 1))
+    assert lacked in told.sentence
 
 
 def test_planner_writes_wikis_though_reporters_may_not() -> None:
     rights = rights_of(WIKI, 1, API_TOKEN, 15)
     assert rights.sentence() == (
         "can read, write, upload and delete: your role is Planner"
-    )
-
-
-def test_strange_scopes_are_told() -> None:
-    token = TokenRights("laptop", "ann", ("granular",), date(2026, 2, 1))
-    service = Service("https://gitlab.example.com", "19.0", token)
-    assert token_sentence(service, date(2026, 1, 1)) == (
-        'token "laptop" of ann: scopes granular, expires on 2026-02-01; the service'
-        " does not say what the scope granular allows"
-    )
-
-
-def test_token_without_end_says_so() -> None:
-    service = Service("https://gitlab.example.com", "17.0", API_TOKEN)
-    assert token_sentence(service, date(2026, 1, 1)) == (
-        'token "laptop" of ann: scopes api, without an expiry date'
     )
 
 

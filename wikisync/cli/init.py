@@ -8,7 +8,7 @@ import asyncio
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +23,6 @@ from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection, pars
 from wikisync.config.reading import render_config
 from wikisync.config.trust import agree, agreed_lines
 from wikisync.core.model import Problem, WikiOwner
-from wikisync.core.terminal import one_line
 from wikisync.errors import (
     ConfigError,
     FolderError,
@@ -36,6 +35,7 @@ from wikisync.workspace import creating
 from wikisync.workspace.cloning import folder_names
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.discovery import Selection
+from wikisync.workspace.doctor import Grade, token_findings
 from wikisync.workspace.rights import (
     Service,
     Target,
@@ -46,7 +46,7 @@ from wikisync.workspace.rights import (
     list_wikis,
     name_wikis,
 )
-from wikisync.workspace.sentences import counted
+from wikisync.workspace.sentences import counted, with_hint
 from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
 
 T = TypeVar("T")
@@ -401,21 +401,14 @@ def _checked_config(
 # -- the report ------------------------------------------------------------------
 
 
-EXPIRY_WARNING_DAYS = 30
-
-
 def report_found(console: Console, planned: creating.Planned) -> None:
     """What was found, and what wikisync may do with it; all of it on stderr."""
-    service, today = planned.service, datetime.now(UTC).date()
+    service = planned.service
     version = f", version {service.version}" if service.version else ""
     console.note(f"service {service.url}{version}")
-    console.note(token_sentence(service, today))
-    left = service.token.days_left(today) if service.token else None
-    if left is not None and left <= EXPIRY_WARNING_DAYS:
-        console.warn(
-            f"the token expires in {left} days; after that, nothing is synced until"
-            f" you create a new one"
-        )
+    for found in token_findings(service.token, datetime.now(UTC).date()):
+        say = console.note if found.grade is Grade.FINE else console.warn
+        say(with_hint(found.sentence, found.next_step))
     for note in planned.notes:
         console.note(str(note))
     for one in planned.rights:
@@ -431,25 +424,6 @@ def report_found(console: Console, planned: creating.Planned) -> None:
             f" move them into a wiki's folder, or run init in the parent folder with"
             f" --folder PATH=NAME"
         )
-
-
-def token_sentence(service: Service, today: date) -> str:
-    """What is known of the token, without the token."""
-    token = service.token
-    if token is None:
-        return "no token: only public wikis can be read, and nothing can be written"
-    words = ["token"]
-    if token.name:
-        words.append(f'"{one_line(token.name)}"')
-    if token.user:
-        words.append(f"of {one_line(token.user)}")
-    if token.scopes is None:
-        why = token.unknown or "the service does not report its scopes"
-        return f"{' '.join(words)}: {why}"
-    scopes = f"{' '.join(words)}: scopes {', '.join(token.scopes) or 'none'}"
-    left = token.days_left(today)
-    end = "without an expiry date" if left is None else f"expires on {token.expires_on}"
-    return f"{scopes}, {end}" + (f"; {token.unknown}" if token.unknown else "")
 
 
 def next_steps(planned: creating.Planned) -> Sequence[tuple[str, str]]:

@@ -8,7 +8,7 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import flag, json_option, token_option, workspace_option
-from wikisync.core.model import Format, Page
+from wikisync.core.model import Page
 from wikisync.errors import ExitCode, UsageError
 from wikisync.merging.conflict import MARKER, has_marker
 from wikisync.merging.diff import changes
@@ -114,12 +114,8 @@ def command(
         slug, current = asyncio.run(restoring.find_page(opened, section, named))
         known, name = opened.known(section), f"{section.folder}/{slug}"
         if revision:
-            base = known.base().get(slug)
-            reading = restoring.read_revisions(opened, section, slug, credentials)
-            page_format = base.format if base else Format.MARKDOWN
-            chosen = asyncio.run(
-                restoring.text_of(asyncio.run(reading), revision, page_format)
-            )
+            wanted = opened, section, slug, revision, credentials
+            chosen = asyncio.run(restoring.read_revision(*wanted))
             if current is not None and current.content == chosen.text:
                 raise UsageError(
                     f"{name} already has that text",

@@ -17,7 +17,7 @@ from msgspec import Struct
 from wikisync.api.budget import shown_time
 from wikisync.config import WikiSection
 from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER, STATE_FILE
-from wikisync.core.model import Format, Slug, WikiOwner, digest_of
+from wikisync.core.model import Slug, WikiOwner, digest_of
 from wikisync.core.system.file_status import status_at
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, UsageError
 from wikisync.folder.workspace import holder_of
@@ -246,14 +246,8 @@ class WorkspaceDecisions(Struct, frozen=True):
             found = restoring.versions_of(opened, section, page)
             chosen = next((one for one in found if _id(one) == text_id), None)
             if chosen is None:
-                reading = restoring.read_revisions(
-                    opened, section, page, self.credentials
-                )
-                base = known.base().get(page)
-                markup = base.format if base else Format.MARKDOWN
-                chosen = asyncio.run(
-                    restoring.text_of(asyncio.run(reading), text_id, markup)
-                )
+                wanted = opened, section, page, text_id, self.credentials
+                chosen = asyncio.run(restoring.read_revision(*wanted))
             if has_marker(chosen.text):
                 raise UsageError("the text is of a conflict file with marker lines")
             asyncio.run(

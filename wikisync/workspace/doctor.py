@@ -17,6 +17,7 @@ from wikisync.config import WikiSection
 from wikisync.core.layout import TRASH_FOLDER
 from wikisync.core.system.libc import check_watches_left
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
+from wikisync.core.terminal import one_line
 from wikisync.errors import FolderError, Halted, WikisyncError, command_line
 from wikisync.folder.safe_open import folder_error, refused_write
 from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
@@ -261,7 +262,8 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
             "set WIKISYNC_TOKEN, or token_command in wikisync.toml",
         )
         return
-    whose = f" of {token.user}" if token.user else ""
+    whose = f' "{one_line(token.name)}"' if token.name else ""
+    whose += f" of {one_line(token.user)}" if token.user else ""
     if token.writes is False:
         yield Finding(
             Grade.LOOK,
@@ -270,8 +272,10 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
         )
     else:
         scopes = f" (scopes {', '.join(token.scopes)})" if token.scopes else ""
-        unknown = f"; {token.unknown}" if token.unknown else ""
-        yield Finding(Grade.FINE, f"the token{whose} is valid{scopes}{unknown}")
+        silent = "" if token.scopes else "the service does not report its scopes"
+        unknown = f"; {why}" if (why := token.unknown or silent) else ""
+        until = f" until {token.expires_on}" if token.expires_on else ""
+        yield Finding(Grade.FINE, f"the token{whose} is valid{until}{scopes}{unknown}")
     left = token.days_left(today)
     if left is not None and left <= EXPIRY_DAYS:
         yield Finding(

@@ -355,10 +355,19 @@ async def read_revisions(
     return Revisions(rows, known.since, cache / known.texts)
 
 
-async def text_of(revisions: Revisions, revision: str, page_format: Format) -> Version:
+async def read_revision(
+    opened: OpenWorkspace,
+    section: WikiSection,
+    slug: Slug,
+    revision: str,
+    credentials: Credentials,
+) -> Version:
     """The text of a page as the revision left it that begins so."""
     from wikisync.core.git_log import read_blobs
 
+    revisions = await read_revisions(opened, section, slug, credentials)
+    base = opened.known(section).base().get(slug)
+    page_format = base.format if base else Format.MARKDOWN
     is_named = len(revision) >= DIGITS_MIN
     start = revision.lower()
     found = [r for r in revisions.rows if is_named and r.commit.startswith(start)]
