@@ -289,6 +289,17 @@ async def test_page_that_was_deleted_comes_back_from_a_revision(cloned: Cloned) 
     assert cloned.read("guide.md") == PAGES["guide"]
 
 
+async def test_file_that_is_gone_comes_back_in_its_format(cloned: Cloned) -> None:
+    cloned.write("plan.org", "* Plan\n")
+    await cloned.run("sync", "--adopt", "push")
+    listed = await cloned.run("log", "plan", "--revisions", "--json")
+    cloned.folder.joinpath("plan.org").unlink()
+    (row,) = listed.json
+    ran = await cloned.run("restore", "plan", "--revision", row["commit"])
+    assert ran.code == 0, ran.err
+    assert cloned.read("plan.org") == "* Plan\n"
+
+
 async def test_revision_comes_back_into_the_file_that_is_named(cloned: Cloned) -> None:
     """The service calls the page otherwise; a second page would be a false one."""
     await named(cloned)
