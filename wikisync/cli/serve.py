@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from wikisync.cli import serve_admin
 from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath, flag
+from wikisync.core.origin import web_address
 from wikisync.core.system.connections import USUAL_LIMITS, is_loopback
 from wikisync.core.system.private import make_private_file, read_private_file
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
@@ -159,22 +160,12 @@ def parse_hooks(urls: Iterable[str], secret_file: str) -> tuple[Hook, ...]:
     """Who is notified of edits."""
     secret = hook_secret(secret_file, os.environ, "--hook-secret-file")
     hooks = tuple(Hook(url, secret) for url in urls)
-    if not all(is_web_address(hook.url) for hook in hooks):
+    if not all(web_address(hook.url) for hook in hooks):
         raise UsageError(
             "--hook needs the URL of a web server",
             hint="such as --hook http://127.0.0.1:8001/",
         )
     return hooks
-
-
-def is_web_address(url: str) -> bool:
-    """Whether something can be sent there by HTTP."""
-    try:
-        parts = urlsplit(url)
-        has_port = parts.port is None or parts.port > 0
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname) and has_port
 
 
 async def run(

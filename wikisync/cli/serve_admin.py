@@ -4,7 +4,6 @@ Works on the records themselves, also while the service runs on them: SQLite
 lets both in, one write at a time, and the service keeps no copies.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
@@ -15,7 +14,7 @@ from msgspec.structs import asdict
 
 from wikisync.cli.attributes import ROLES
 from wikisync.cli.console import Console
-from wikisync.cli.options import flag, give_examples
+from wikisync.cli.options import flag, give_examples, json_option
 from wikisync.core.system.private import keep_private
 from wikisync.errors import ServiceError, UsageError, command_line
 from wikisync.service.loading import PATH_PART
@@ -237,15 +236,14 @@ def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
 
 @_command("list")
 @click.argument("what", type=click.Choice(LISTED))
-@flag("--json", "is_json", help="Print JSON.")
-def list_records(console: Console, *, data: Path, what: str, is_json: bool) -> None:
+@json_option
+def list_records(console: Console, *, data: Path, what: str) -> None:
     """List users, tokens, groups, members or topics."""
     with opened(data) as tables:
         rows = listed(tables, what)
-    if is_json:
-        console.result(json.dumps(rows, ensure_ascii=False))
-        return
-    if rows:
+    if console.as_json:
+        console.json(rows)
+    elif rows:
         console.table(list(rows[0]), [list(row.values()) for row in rows])
 
 
