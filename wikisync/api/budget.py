@@ -308,15 +308,11 @@ class Budget:
         while wait_s := self._pace.take(
             area.window,
             self._clock(),
-            is_long=self._is_long,
+            is_long=self._made >= SHORT_WORK_MAX,
             slots_max=self._settings.reads_max,
         ):
             await self._sleep(wait_s)
         self._made += 1
-
-    @property
-    def _is_long(self) -> bool:
-        return self._made >= SHORT_WORK_MAX
 
     def wait_of(self, area: Area) -> Wait | None:
         """What a request of this area waits for now."""
@@ -324,7 +320,8 @@ class Budget:
         waits = [self._waits[area]] if area in self._waits else []
         if self.is_everywhere(area):
             waits += [replace(wait, what="requests") for wait in self._of_reads()]
-        until = self._pace.closed_until(area.window, now, is_long=self._is_long)
+        is_long = self._made >= SHORT_WORK_MAX
+        until = self._pace.closed_until(area.window, now, is_long=is_long)
         if until is not None:
             ends_at = self._wall() + until - now
             waits.append(Wait("requests", until - now, until, ends_at, until))

@@ -73,6 +73,7 @@ class Scanning:
         self._known = known
         self.history = history
         """The wiki's commits, where git has them."""
+        self.follows = history.follows
         self._trees = trees or TreeCache()
         self._asks_git = trees is not None
         self._request_cost_bytes = request_cost_bytes
@@ -108,10 +109,6 @@ class Scanning:
         except errors.RemoteError as error:
             log.info("%s: HEAD is not known: %s", self._wiki.owner, error.message)
             return ""
-
-    async def follows(self, head: str, earlier: str) -> bool | None:
-        """Whether HEAD has an earlier commit before it; None where that is unknown."""
-        return await self.history.follows(head, earlier)
 
     def await_pages(self, slugs: Iterable[Slug]) -> None:
         """Pages that the next scans are to read, whatever git says."""

@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
+UNCERTAIN = frozenset({actions.SkipReason.GONE_HERE, actions.SkipReason.GONE_THERE})
 SEND_SHARE = 2.0
 """How long pages are sent before the rest of them can wait for a newer change: so many
 times the time from the start of the cycle to its first push."""
@@ -139,7 +140,9 @@ class _Run:
         decided = await self._decide()
         # before anything is done: what comes to nothing has left them here, too
         if state.memory.left_out is not None:
-            state.remember(left_out=decided.left_out)
+            skips, unasked = decided.whole.skipped, actions.SkipReason.NOT_ASKED
+            left = frozenset(one.slug for one in skips if one.reason is unasked)
+            state.remember(left_out=left)
         state.save()
         await self._carry_out(decided)
         # for whoever asks how the wiki stands, and tries nothing
@@ -442,6 +445,7 @@ class _Run:
         notes: tuple[model.Problem, ...],
     ) -> parts.CycleResult:
         tally, pages = self._tally, self._cycle.options.pages
+        waits = any(skip.reason in UNCERTAIN for skip in decided.plan.skipped)
         batches = (one for one in decided.batches if one.decision is Decision.WAITING)
         seen = decided.there.pages.keys()
         new, gone = set[model.Slug](), set[model.Slug]()
@@ -477,7 +481,7 @@ class _Run:
                 or tally.outdated.intersection(tally.pulled)
                 or self._is_way_free
             ),
-            next_scan_s=decided.next_scan_s,
+            next_scan_s=decided.absences.due_s if waits else None,
         )
 
 

@@ -262,6 +262,7 @@ async def stop(cycle: Cycle, decided: Decided) -> None:
     }
     moves = [one for one in plan.moves if isinstance(one, plans.MoveLocal)]
     moves = [one for one in moves if safety.Member(one.slug, one.local) in refused]
+    agreed = {safety.BatchKind.DELETES_HERE} if cycle.options.allows_emptying else set()
     renamed = {**renamed_back(moves, base, there), **rewinding.renamed}
     stopped = safety.hold_batches(
         plan,
@@ -270,7 +271,7 @@ async def stop(cycle: Cycle, decided: Decided) -> None:
         shrunk=shrunk,
         emptied=await emptied_pages(cycle, decided),
         rewinding=replace(rewinding, renamed=renamed),
-        kinds=cycle.options.stops,
+        kinds=safety.ALL_KINDS - agreed,
         removed=known.removed_since(now - safety.REMOVALS_WITHIN_S)
         if plan.removals
         else {},

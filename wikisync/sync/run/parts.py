@@ -33,7 +33,7 @@ from wikisync.sync.decide.plan import (
     describe,
 )
 from wikisync.sync.decide.rewinding import NO_REWINDING, NotAgreed, Rewinding
-from wikisync.sync.decide.safety import ALL_KINDS, Batch, BatchKind
+from wikisync.sync.decide.safety import Batch
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,6 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 READS_MAX = 8
 REMOTE_SPAN_S = 60.0
-_UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
 
 
 class LinkedPages(Protocol):
@@ -134,12 +133,6 @@ class CycleOptions(Struct, frozen=True):
         """Whether some differences are left alone because nobody asked for them."""
         return self.pages is not None or self.direction is not Direction.BOTH
 
-    @property
-    def stops(self) -> frozenset[BatchKind]:
-        """What the safety stop holds until a person says yes."""
-        emptying = {BatchKind.DELETES_HERE} if self.allows_emptying else set()
-        return ALL_KINDS - emptying
-
     def writes_here(self, slug: Slug) -> bool:
         """Whether the folder may be written for this page."""
         is_asked = self.pages is None or is_named(slug, self.pages)
@@ -198,18 +191,6 @@ class Decided(Struct):
     batches: tuple[Batch, ...] = ()
     whole: Plan = Plan()
     """What there is to do and what waits, whoever asks."""
-
-    @property
-    def next_scan_s(self) -> float | None:
-        """When one more scan can make an absence certain that the plan waits for."""
-        waits = any(skip.reason in _UNCERTAIN for skip in self.plan.skipped)
-        return self.absences.due_s if waits else None
-
-    @property
-    def left_out(self) -> frozenset[Slug]:
-        """Pages that a first sync leaves here because nobody asked for them."""
-        skipped = self.whole.skipped
-        return frozenset(s.slug for s in skipped if s.reason is SkipReason.NOT_ASKED)
 
 
 class _Tally(Struct):
