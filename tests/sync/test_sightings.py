@@ -42,6 +42,15 @@ async def test_a_page_gone_from_the_wiki_goes_at_the_third_scan(copies: Copies) 
     assert [text for _, text, _ in copies.here.trash] == ["one\n"]
 
 
+async def test_no_scan_is_waited_for_where_a_person_decides(state: State) -> None:
+    copies = await rested(state, {f"page{number}": "text\n" for number in range(20)})
+    for slug in [*copies.there.pages]:
+        copies.there.remove(slug)
+    result = await copies.cycle()
+    assert result.batches
+    assert result.next_scan_s is None
+
+
 async def test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays(
     copies: Copies,
 ) -> None:
