@@ -61,10 +61,10 @@ fleet: api core.decoding core.messages core.model core.packaged core.system.lock
     core.versions errors fleet site watch.listen workspace
 library: core.messages core.model errors site.model sync.decide.narrowing
     sync.decide.plan workspace
-cli: api cli config contract core.messages core.model core.system.connections
-    core.system.parallel core.system.private core.system.processes core.system.running
-    core.terminal core.version errors fleet folder markup merging service site sync
-    watch workspace
+cli: api cli config contract core.messages core.model core.origin
+    core.system.connections core.system.parallel core.system.private
+    core.system.processes core.system.running core.terminal core.version errors fleet
+    folder markup merging service site sync watch workspace
 contract: contract core.decoding core.origin core.packaged
 """
 """Package to the packages or modules of ours that it may import."""
