@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -544,6 +545,25 @@ async def test_the_editor_is_accessible(
         await author.button("Cancel").click()
         await author.button("Close the editor").click()
         assert await visit.axe() == []
+
+
+async def test_a_page_is_written_in_a_program_of_ones_own(
+    chromium: Browser, desk: Desk
+) -> None:
+    """Without a service; what it saves is in the editor of the page at once."""
+    script = "import sys; open(sys.argv[1], 'a').write('\\nOf a program.\\n')"
+    options = PreviewOptions(editor=(sys.executable, "-c", script))
+    async with writing(chromium, desk, options) as author:
+        await author.edit()
+        await author.button("More: new page, rename, delete").click()
+        await author.button("Open in a program").click()
+        await author.source.get_by_text("Of a program.").wait_for()
+        await author.shown("Of a program.")
+        await author.type_at_end("Mine.")
+        await author.save()
+        await author.said("Saved.")
+    text = (author.root / "guide.md").read_text()
+    assert text == f"{GUIDE}\nOf a program.\nMine."
 
 
 async def test_the_editor_is_left_by_keyboard(author: Author) -> None:
