@@ -1,5 +1,6 @@
 """A preview asked as a browser asks it: real files, a real server on loopback."""
 
+import asyncio
 import contextlib
 import re
 import socket
@@ -17,7 +18,8 @@ from wikisync.site.cache import CACHE_NAME
 from wikisync.site.preview import following
 from wikisync.site.preview import server as preview_module
 from wikisync.site.preview import world as preview_world
-from wikisync.site.preview.server import PreviewOptions, running_preview
+from wikisync.site.preview.pages import Rendered
+from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
 from wikisync.site.preview.site import LiveSite
 from wikisync.site.preview.world import PreviewInputs
 
@@ -354,3 +356,32 @@ async def test_a_window_hears_something_also_where_nothing_is_new(
     monkeypatch.setattr("wikisync.site.preview.windows.WORD_S", 0.05)
     async with desk.previewing() as reader, reader.window() as window:
         assert await window.hear() == await window.hear()
+
+
+async def test_what_is_asked_when_the_preview_ends_is_answered_in_a_sentence(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = threading.Event()
+
+    def answer(site: LiveSite, _path: str) -> Rendered:
+        begun.set()
+        while True:
+            site.refresh(None)
+
+    preview = Preview(desk.inputs, PreviewOptions(), desk.notices.append)
+    async with preview.listening(), aiohttp.ClientSession() as session:
+        reader = Reader(preview, session)
+        async with (
+            asyncio.TaskGroup() as tasks,
+            preview.at_work(desk.root / "cache"),
+            reader.window() as window,
+        ):
+            await window.hear()
+            monkeypatch.setattr(LiveSite, "answer", answer)
+            # the second one waits for the thread
+            asked = [tasks.create_task(reader.get("")) for _ in range(2)]
+            assert await asyncio.to_thread(begun.wait, WAIT_S)
+        said = [await reader.get("guide.html"), *(task.result() for task in asked)]
+    assert [status for status, _ in said] == [503, 503, 503]
+    assert all("the preview ends" in text for _, text in said)
+    assert not [one for one in caplog.records if one.exc_info]

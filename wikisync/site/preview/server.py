@@ -51,7 +51,7 @@ from wikisync.site.preview.pages import Rendered, SearchIndex
 from wikisync.site.preview.routes import WriteRoutes, said
 from wikisync.site.preview.site import LiveSite, Load, PageView, held_cache
 from wikisync.site.preview.states import Decisions, PageStatus, SyncStatus
-from wikisync.site.preview.windows import WINDOWS_MAX, News, Reading, Windows
+from wikisync.site.preview.windows import WINDOWS_MAX, News, Reading, Stopped, Windows
 from wikisync.site.preview.writing import KnowAgain, WikiDesk
 from wikisync.site.sources import SourceFile
 
@@ -327,6 +327,7 @@ class Preview:
         self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Work in the one thread that the site belongs to."""
+        self._reading.check()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
@@ -349,6 +350,8 @@ class Preview:
             answer = await handler(request) if reason is None else said(403, reason)
         except web.HTTPException as exc:
             answer = said(exc.status, exc.reason)
+        except Stopped:
+            answer = said(503, "the preview ends", "start it again")
         except (OSError, sqlite3.Error, BodyDamaged) as exc:
             answer = said(500, f"the preview cannot answer: {exc}")
         if not answer.prepared:

@@ -99,12 +99,12 @@ async def _tell(
     last = b""
     while not socket.closed:
         woken.clear()
-        text = msgspec.json.encode(await news())
-        if text != last:
-            try:
+        try:
+            text = msgspec.json.encode(await news())
+            if text != last:
                 await socket.send_str(text.decode())
-            except ConnectionError:
-                return
+        except (ConnectionError, Stopped):
+            return
         last = text
         try:
             async with asyncio.timeout(WORD_S):
@@ -131,18 +131,18 @@ class Reading:
         self._label, self._total, self._done = label, total or 0, 0
 
     def advance(self, steps: int = 1) -> None:
-        """Some pages are read.
-
-        Raises:
-            Stopped: nobody waits for the rest.
-        """
+        """Some pages are read."""
         self._done += steps
-        if self._stopped.is_set():
-            raise Stopped
+        self.check()
 
     def stop(self) -> None:
         """End with the page in hand."""
         self._stopped.set()
+
+    def check(self) -> None:
+        """Raise ``Stopped`` where nobody waits any more."""
+        if self._stopped.is_set():
+            raise Stopped
 
     def line(self) -> str:
         """How far it is, for a person."""
