@@ -18,7 +18,7 @@ from tools import stubs
 from wikisync.api import blocking
 from wikisync.core.model import AttachmentPath
 from wikisync.errors import NotFound, UsageError
-from wikisync.library import Selection, Workspace, clone, export, sync, wikis
+from wikisync.library import Workspace, clone, export, sync, wikis
 
 __all__ = ["cloned", "run", "service"]
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "python.md"
@@ -86,7 +86,7 @@ def test_public_names_are_functions_in_whatever_order(names: str) -> None:
 
 
 def test_everything_public_is_described() -> None:
-    for public in (Selection, Workspace, clone, export, sync, wikis):
+    for public in (Workspace, Workspace.sync, clone, export, sync, wikis):
         assert inspect.getdoc(public)
     for function in (clone, export):
         described = inspect.getdoc(function) or ""
@@ -97,7 +97,7 @@ def test_everything_public_is_described() -> None:
 def test_no_other_name_is_public() -> None:
     import wikisync
 
-    public = ["Selection", "Workspace", "clone", "export", "sync", "wikis"]
+    public = ["Workspace", "clone", "export", "sync", "wikis"]
     assert sorted(wikisync.__all__) == public
     with pytest.raises(AttributeError, match="no attribute 'library_of'"):
         _ = wikisync.library_of  # type: ignore[attr-defined]
@@ -149,13 +149,14 @@ async def test_clone_makes_a_workspace_of_the_wikis_of_a_group(
     await service.add_project("docs/manual", {"home": "m\n"})
 
     owners = await asyncio.to_thread(
-        wikis, service.url, Selection(groups=["docs"], is_all=True), token=service.token
+        wikis, service.url, groups=["docs"], is_all=True, token=service.token
     )
     made = await asyncio.to_thread(
         clone,
         service.url,
         tmp_path / "wikis",
-        Selection(groups=["docs"], is_all=True),
+        groups=["docs"],
+        is_all=True,
         token=service.token,
     )
 
@@ -239,7 +240,7 @@ async def test_export_says_what_is_in_the_site(
         export,
         service.url,
         tmp_path / "site",
-        Selection(["docs/handbook"]),
+        projects=["docs/handbook"],
         token=service.token,
         cache=tmp_path / "cache",
     )

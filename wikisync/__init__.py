@@ -8,14 +8,13 @@ with ``python -m wikisync`` it runs while the current folder is still first on t
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from wikisync.library import Selection as Selection
     from wikisync.library import Workspace as Workspace
     from wikisync.library import clone as clone
     from wikisync.library import export as export
     from wikisync.library import sync as sync
     from wikisync.library import wikis as wikis
 
-__all__ = ["Selection", "Workspace", "clone", "export", "sync", "wikis"]
+__all__ = ["Workspace", "clone", "export", "sync", "wikis"]
 
 
 if not TYPE_CHECKING:

@@ -28,14 +28,11 @@ from wikisync.workspace.discovery import Selection, find_wikis
 from wikisync.workspace.opening import Synced
 from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
 
-__all__ = ["Selection", "Workspace", "clone", "export", "sync", "wikis"]
-
 DIRECTIONS: Mapping[str, Direction] = {
     "both": Direction.BOTH,
     "pull": Direction.PULL,
     "push": Direction.PUSH,
 }
-ALL_NAMED = Selection()
 
 
 class Workspace:
@@ -48,23 +45,42 @@ class Workspace:
             UsageError: the folder is in no workspace.
             ConfigError: its ``wikisync.toml`` is wrong, or names no wiki.
         """
-        self.found = configured.find_workspace(Path(folder))
-        """As the rest of the package has it; not public."""
+        self._found = configured.find_workspace(Path(folder))
 
     @property
     def root(self) -> Path:
         """The folder that holds ``wikisync.toml``; absolute."""
-        return self.found.root
+        return self._found.root
 
     @property
     def wikis(self) -> tuple[str, ...]:
         """The folders of its wikis, relative to the root, in the configured order."""
-        return tuple(wiki.folder for wiki in self.found.config.wikis)
+        return tuple(wiki.folder for wiki in self._found.config.wikis)
 
     @property
     def service_url(self) -> str:
         """The base URL of the service that its wikis belong to."""
-        return self.found.config.service.url
+        return self._found.config.service.url
+
+    def sync(
+        self,
+        pages: Sequence[str] = (),
+        *,
+        token: str | None = None,
+        direction: Literal["both", "pull", "push"] = "both",
+        adopt: Literal["push", "hold"] = "hold",
+        is_dry_run: bool = False,
+    ) -> SyncResult:
+        """Sync it once, as ``wikisync sync`` does; see ``sync``."""
+        request = sync_run.SyncRequest(
+            direction=DIRECTIONS[direction], adopt=adopt, is_dry_run=is_dry_run
+        )
+        run = asyncio.run(
+            sync_run.sync_workspace(self._found, pages, request, _credentials(token))
+        )
+        return SyncResult(
+            wikis=tuple(map(_synced, run.wikis)), problems=tuple(run.problems)
+        )
 
 
 class WikiResult(Struct, frozen=True):
@@ -157,20 +173,21 @@ def sync(
         Halted: its folder is not the one that was synced.
     """
     opened = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
-    request = sync_run.SyncRequest(
-        direction=DIRECTIONS[direction], adopt=adopt, is_dry_run=is_dry_run
-    )
-    work = sync_run.sync_workspace(opened.found, pages, request, _credentials(token))
-    run = asyncio.run(work)
-    return SyncResult(
-        wikis=tuple(map(_synced, run.wikis)), problems=tuple(run.problems)
+    return opened.sync(
+        pages, token=token, direction=direction, adopt=adopt, is_dry_run=is_dry_run
     )
 
 
 def wikis(
-    url: str, selection: Selection = ALL_NAMED, *, token: str | None = None
+    url: str,
+    *,
+    projects: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    is_all: bool = False,
+    excluded: Sequence[str] = (),
+    token: str | None = None,
 ) -> tuple[WikiOwner, ...]:
-    """The wikis that are meant, as ``clone`` and ``export`` find them.
+    """The wikis that the arguments name, as ``clone`` and ``export`` find them.
 
     Raises:
         UsageError: no wiki is selected.
@@ -181,6 +198,7 @@ def wikis(
         async with client:
             return tuple(one.owner for one in (await find_wikis(client, named)).wikis)
 
+    selection = Selection(tuple(projects), tuple(groups), is_all, tuple(excluded))
     client, named = _credentials(token).open_selected(url, selection)
     return asyncio.run(found())
 
@@ -188,8 +206,11 @@ def wikis(
 def clone(
     url: str,
     folder: str | os.PathLike[str],
-    selection: Selection = ALL_NAMED,
     *,
+    projects: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    is_all: bool = False,
+    excluded: Sequence[str] = (),
     token: str | None = None,
     allow_emptying: bool = False,
 ) -> CloneResult:
@@ -200,7 +221,11 @@ def clone(
     Args:
         url: The service, or the address of a wiki, project or group there.
         folder: Of the workspace: a new or empty one, or an earlier clone of the same.
-        selection: The wikis that are meant; that of the address for none.
+        projects: Full paths of projects whose wikis are meant.
+        groups: Full paths of groups whose wikis are meant.
+        is_all: With groups: all wikis below them; alone: every wiki that the token
+            can see.
+        excluded: Paths whose wikis, and those below them, are left out.
         token: None for ``WIKISYNC_TOKEN``; without one only public wikis are read.
         allow_emptying: Whether local pages may go even if most of a wiki is gone.
 
@@ -209,6 +234,7 @@ def clone(
         FolderError: there is something else in the folder.
         RemoteError: the service is away, or a named wiki is not available.
     """
+    selection = Selection(tuple(projects), tuple(groups), is_all, tuple(excluded))
     client, selection = _credentials(token).open_selected(url, selection)
     pulled = asyncio.run(
         cloning.clone(
@@ -230,8 +256,11 @@ def clone(
 def export(
     url: str,
     output: str | os.PathLike[str],
-    selection: Selection = ALL_NAMED,
     *,
+    projects: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    is_all: bool = False,
+    excluded: Sequence[str] = (),
     token: str | None = None,
     title: str | None = None,
     theme: str = exporting.DEFAULT_THEME,
@@ -246,7 +275,11 @@ def export(
     Args:
         url: The service, or the address of a wiki, project or group there.
         output: Folder of the site: a new folder, or an earlier export.
-        selection: The wikis that are meant; that of the address for none.
+        projects: Full paths of projects whose wikis are meant.
+        groups: Full paths of groups whose wikis are meant.
+        is_all: With groups: all wikis below them; alone: every wiki that the token
+            can see.
+        excluded: Paths whose wikis, and those below them, are left out.
         token: None for ``WIKISYNC_TOKEN``; without one only public wikis are read.
         title: Of the site; None for the title of the wiki.
         theme: A theme's name, or the path of its folder.
@@ -264,7 +297,7 @@ def export(
     request = exporting.ExportRequest(
         url=url,
         output=Path(output),
-        selection=selection,
+        selection=Selection(tuple(projects), tuple(groups), is_all, tuple(excluded)),
         site=SiteOptions(
             title=title or "", theme=theme, theme_options=theme_options or {}
         ),

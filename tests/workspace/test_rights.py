@@ -129,11 +129,11 @@ def test_pasted_text_that_is_no_address_is_told(url: str) -> None:
     "selection",
     [
         Selection(),
-        Selection(["docs/a", "docs/b"]),
-        Selection(["docs/a"], ["docs"]),
-        Selection(groups=["docs"], is_all=True),
+        Selection(("docs/a", "docs/b")),
+        Selection(("docs/a",), ("docs",)),
+        Selection(groups=("docs",), is_all=True),
     ],
 )
 def test_only_a_single_name_means_a_single_wiki(selection: Selection) -> None:
     assert selection.only() is None
-    assert Selection(groups=["docs"]).only() == WikiOwner("group", "docs")
+    assert Selection(groups=("docs",)).only() == WikiOwner("group", "docs")

@@ -21,12 +21,12 @@ from wikisync.workspace.identity import service_of
 class Selection(Struct, frozen=True):
     """Which wikis a person asks for."""
 
-    projects: Sequence[str] = ()
+    projects: tuple[str, ...] = ()
     """Full paths, or addresses."""
-    groups: Sequence[str] = ()
+    groups: tuple[str, ...] = ()
     is_all: bool = False
     """With groups: everything below them; alone: everything there is."""
-    excluded: Sequence[str] = ()
+    excluded: tuple[str, ...] = ()
     """Paths of projects and groups whose wikis, and those below, are left out."""
 
     def named(self, address: ServiceAddress) -> Selection:
