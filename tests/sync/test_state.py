@@ -1,4 +1,7 @@
+import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -237,3 +240,29 @@ def test_folder_that_is_missing_is_an_error_with_the_path(tmp_path: Path) -> Non
     missing = tmp_path / "nowhere" / "state.db"
     with pytest.raises(StateError, match="nowhere"):
         State.open(missing)
+
+
+def test_state_of_another_disk_is_another_one_though_its_inode_is_the_same(
+    tmp_path: Path,
+) -> None:
+    """A disk that is mounted over the folder counts its inodes from the same number."""
+    mount = ["mount", "-t", "tmpfs", "none", str(tmp_path)]
+    script = (
+        "import subprocess, sys; from pathlib import Path\n"
+        "from wikisync.sync.base.state import State\n"
+        f"path, mount = Path({str(tmp_path)!r}) / 'state.db', {mount}\n"
+        "subprocess.run(mount, check=True)\n"
+        "with State.open(path) as state:\n"
+        "    before = path.stat().st_ino, state.is_replaced\n"
+        "    subprocess.run(mount, check=True)\n"
+        "    path.touch()\n"
+        "    print(*before, path.stat().st_ino, state.is_replaced)\n"
+    )
+    if (unshare := shutil.which("unshare")) is None:
+        pytest.skip("nothing can be mounted here")
+    words = [unshare, "-rm", sys.executable, "-c", script]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    if "unshare: " in ran.stderr or "mount: " in ran.stderr:
+        pytest.skip("nothing can be mounted here")
+    inode, was_replaced, other, is_replaced = ran.stdout.split()
+    assert (inode, was_replaced, is_replaced) == (other, "False", "True"), ran.stderr

@@ -88,9 +88,9 @@ class State:
         """Whether its file is gone, or another one than when it was opened."""
         return self._inode_now() != self._inode
 
-    def _inode_now(self) -> int | None:
+    def _inode_now(self) -> tuple[int, int] | None:
         with suppress(OSError):
-            return self.path.stat().st_ino
+            return (now := self.path.stat()).st_dev, now.st_ino
         return None
 
     def close(self) -> None:
