@@ -14,6 +14,7 @@ from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, http
 from tests.support import git_http
 from tests.support.bending import bending_proxy
+from tests.support.commits import committed_as_it_is
 from tests.support.git import needs_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
@@ -21,6 +22,7 @@ from wikisync.api import git, git_fetch
 from wikisync.api.client import Client
 from wikisync.api.secret import Secret
 from wikisync.core.model import AttachmentPath, WikiOwner
+from wikisync.core.versions import UNKNOWN
 from wikisync.errors import FolderError, NotFound, Unavailable
 
 pytestmark = needs_git
@@ -252,6 +254,20 @@ async def test_what_a_cut_fetch_left_is_removed_by_the_next_one(
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
     await git.RemoteRepository(client, OWNER, cache).read(OTHER)
     assert not left.exists()
+
+
+async def test_commit_with_a_date_that_is_none_leaves_the_rest_of_a_history(
+    service: EmbeddedService, repository: git.RemoteRepository
+) -> None:
+    """Git's library adds nothing to what holds such a date."""
+    place = (await service.wiki(OWNER)).repository.path
+    committed_as_it_is(place, f"Bob <b@example.com> {10**20} +0000", "second\n")
+    committed_as_it_is(place, "Cid <c@example.com> 1767400000 +0000", "third\n")
+    known = await repository.versions(UNKNOWN)
+    committed_as_it_is(place, "Dan <d@example.com> 1767500000 +0000", "fourth\n")
+    found = await repository.versions(known)
+    authors = [[row.author for row in one.rows[:2]] for one in (known, found)]
+    assert authors == [["Cid", "Tester"], ["Dan", "Cid"]]
 
 
 async def test_repository_that_grew_by_many_fetches_is_fetched_anew(

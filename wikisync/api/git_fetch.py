@@ -7,7 +7,7 @@ anew.  Git follows no redirect to another host, and the token goes to one origin
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pygit2
@@ -183,8 +183,13 @@ def _may_grow(folder: Path) -> bool:
     for one in packs.iterdir() if packs.is_dir() else ():
         if one.suffix not in _PACK_FILES:
             one.unlink(missing_ok=True)
-    is_small = len(list(packs.glob("*.pack"))) < PACKS_MAX
-    return is_small and held_commit(folder) is not None
+    head = held_commit(folder)
+    if head is None or len(list(packs.glob("*.pack"))) >= PACKS_MAX:
+        return False
+    with suppress(pygit2.GitError), _opened(folder) as repository:
+        # nothing can be added to a history with a date that nobody can read
+        return any(repository.walk(head, pygit2.enums.SortMode.TOPOLOGICAL))
+    return False
 
 
 @contextmanager

@@ -72,7 +72,8 @@ def read_log(
             known = UNKNOWN
         cut, since = _cut(repository), known.since
         rows: list[Version] = []
-        for number, commit in enumerate(walk):
+        commits = _parsed(repository, walk, str(head.id), known.head)
+        for number, commit in enumerate(commits):
             if number == commits_max or len(rows) > ROWS_MAX:
                 # what was known before is older still
                 return Versions(tuple(rows), str(head.id), since=rows[-1].at)
@@ -132,6 +133,24 @@ def _cut(repository: pygit2.Repository) -> frozenset[str]:
     return frozenset()
 
 
+def _parsed(
+    repository: pygit2.Repository, walk: pygit2.Walker, head: str, until: str
+) -> Iterator[pygit2.Commit]:
+    """The commits of a walk, which git's library ends at a date that it cannot read.
+
+    Then each is followed to its first parent, and those with such a date are left out.
+    """
+    try:
+        yield from walk
+    except pygit2.InvalidError:
+        names = [head]
+        while names and names[0] in repository.odb and names[0] != until:
+            with suppress(pygit2.InvalidError):
+                yield repository[names[0]].peel(pygit2.Commit)
+            heading = repository.read(names[0])[1].partition(b"\nauthor")[0].decode()
+            names = re.findall("^parent (.+)", heading, re.MULTILINE)
+
+
 def _time(commit: pygit2.Commit) -> int:
     # 0 is a time that is not known
     return min(max(commit.author.time, 1), TIME_MAX)
@@ -140,9 +159,9 @@ def _time(commit: pygit2.Commit) -> int:
 def _changes(
     repository: pygit2.Repository, commit: pygit2.Commit, below: str, page_of: PageOf
 ) -> Iterator[Version]:
-    parents = commit.parents
-    old = _tree(parents[0], below) if parents else None
-    new = _tree(commit, below)
+    parents = commit.parent_ids
+    old = _tree(repository, parents[0], below) if parents else None
+    new = _tree(repository, commit.id, below)
     if (old and old.id) == (new and new.id):
         return
     author = shown_name(commit.author.raw_name.decode("utf-8", "replace"))
@@ -243,11 +262,14 @@ def _once_each(changes: Iterator[Version]) -> Iterator[Version]:
             yield row
 
 
-def _tree(commit: pygit2.Commit, below: str) -> pygit2.Tree | None:
-    tree: pygit2.Object = commit.tree
+def _tree(
+    repository: pygit2.Repository, commit: pygit2.Oid, below: str
+) -> pygit2.Tree | None:
+    found = repository[repository.read(commit)[1].split(None, 2)[1].decode()]
+    tree: pygit2.Object = found
     if below:
         try:
-            tree = commit.tree[below]
+            tree = found.peel(pygit2.Tree)[below]
         except KeyError:
             return None
     return tree if isinstance(tree, pygit2.Tree) else None
