@@ -265,11 +265,10 @@ def _once_each(changes: Iterator[Version]) -> Iterator[Version]:
 def _tree(
     repository: pygit2.Repository, commit: pygit2.Oid, below: str
 ) -> pygit2.Tree | None:
-    found = repository[repository.read(commit)[1].split(None, 2)[1].decode()]
-    tree: pygit2.Object = found
+    tree = repository[repository.read(commit)[1].split(None, 2)[1].decode()]
     if below:
         try:
-            tree = found.peel(pygit2.Tree)[below]
+            tree = tree.peel(pygit2.Tree)[below]
         except KeyError:
             return None
     return tree if isinstance(tree, pygit2.Tree) else None
