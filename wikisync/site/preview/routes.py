@@ -215,9 +215,8 @@ class WriteRoutes(Struct, frozen=True):
         except errors.WikisyncError as exc:
             statuses = (one for kind, one in _STATUSES if isinstance(exc, kind))
             return said(next(statuses, 400), exc.message, exc.hint or "")
-        return web.Response(
-            body=msgspec.json.encode(made), content_type="application/json"
-        )
+        answered = msgspec.json.encode(made)
+        return web.Response(body=answered, content_type="application/json")
 
     async def _page(self, at: str) -> tuple[WritablePage, writing.WikiDesk]:
         page = await self._in_thread(self._site.writable, at)

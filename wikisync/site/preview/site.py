@@ -534,11 +534,8 @@ def usual_format(wiki: ScannedWiki, slug: model.Slug) -> model.Format:
     folder = slug.rpartition("/")[0]
     pages = [page for page in wiki.pages.values() if page.format.is_writable]
     near = [page for page in pages if page.slug.rpartition("/")[0] == folder]
-    counted = Counter(page.format for page in near or pages)
-    known = model.Format.MARKDOWN
-    return max(
-        counted, key=lambda one: (counted[one], one == known, one), default=known
-    )
+    counts, known = Counter(one.format for one in near or pages), model.Format.MARKDOWN
+    return max(counts, key=lambda one: (counts[one], one == known, one), default=known)
 
 
 def _number(world: World, wiki: ScannedWiki) -> int:
