@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wikisync.merging import diff
-from wikisync.merging.diff import Hunk, changes
+from wikisync.merging.diff import Hunk, changes, word_changes
 
 FEW = st.text("abc", max_size=14)
 MANY = st.text("abcdefghijklmnop", max_size=30)
@@ -59,3 +59,21 @@ def test_search_that_takes_too_long_changes_the_whole_range(
 ) -> None:
     monkeypatch.setattr(diff, "EDITS_MAX", 2)
     assert changes("aabbaabb", "bbaabbaa") == [Hunk(0, 8, 0, 8)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "signs"),
+    [
+        ("Say hello to all", "Say hello to one", " -+"),
+        ("same", "same", " "),
+        ("Say it and go, the first of two", "Write both <b>and</b> more", "-+"),
+        ("a b c d e", "f b g h i", "-+"),
+    ],
+)
+def test_texts_that_share_a_word_here_and_there_are_read_one_after_the_other(
+    old: str, new: str, signs: str
+) -> None:
+    found = list(word_changes(old, new))
+    assert "".join(sign or " " for sign, _ in found) == signs
+    assert "".join(text for sign, text in found if sign != "+") == old
+    assert "".join(text for sign, text in found if sign != "-") == new

@@ -144,6 +144,13 @@ def test_versions_show_the_words_that_changed(seen: Studio) -> None:
     assert '<a href="-/history/index.html">History</a>' in seen.read("index.html")
 
 
+def test_a_line_that_was_written_anew_stands_below_the_old_one(dated: Studio) -> None:
+    text = TEXT.replace("The quick brown fox.", "Nobody wrote this and that before.")
+    committed(dated.sources[0].folder, {"home.md": text}, "2026-03-06T10:00:00")
+    dated.build()
+    assert "fox.</del>\n<ins>Nobody wrote" in dated.read("-/history/index.html")
+
+
 def test_history_that_is_cut_says_since_when_it_is_known(dated: Studio) -> None:
     cut = committed(dated.sources[0].folder, {}, "2026-03-05T10:00:00")
     text = TEXT.replace("quick", "fast")

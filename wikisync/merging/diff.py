@@ -19,6 +19,9 @@ WORDS_MAX = 4_000
 """In two texts together, beyond which words are not compared."""
 EDITS_MAX = 200
 """Edits between two anchors beyond which the range counts as changed whole."""
+SHARE_MIN = 0.3
+"""Of the shorter text that both have, below which they are read one after the other."""
+_Ranges = tuple[int, int, int, int]  # start and end in the old one, then the new one
 
 
 class Hunk(Struct, frozen=True):
@@ -47,7 +50,7 @@ def changes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Hunk]:
         if a == a_end or b == b_end or set(old[a:a_end]).isdisjoint(new[b:b_end]):
             if a < a_end or b < b_end:
                 found.append(Hunk(a, a_end, b, b_end))
-        elif anchors := _anchors(old, a, a_end, new, b, b_end):
+        elif anchors := _anchors(old, new, (a, a_end, b, b_end)):
             edges = [(a - 1, b - 1), *anchors, (a_end, b_end)]
             gaps = [
                 (i + 1, k, j + 1, m)
@@ -56,7 +59,7 @@ def changes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Hunk]:
             ]
             work.extend(reversed(gaps))
         else:
-            found += _search(old, a, a_end, new, b, b_end)
+            found += _search(old, new, (a, a_end, b, b_end))
     return found
 
 
@@ -69,9 +72,11 @@ def word_changes(old: str, new: str) -> Iterator[tuple[str, str]]:
         yield from filter(itemgetter(1), (("-", old), ("+", new)))
         return
     a, b = _WORDS.findall(old), _WORDS.findall(new)
-    hunks = [Hunk(0, len(a), 0, len(b))]
-    if len(a) + len(b) <= WORDS_MAX:
-        hunks = changes(a, b)
+    whole = [Hunk(0, len(a), 0, len(b))]
+    hunks = changes(a, b) if len(a) + len(b) <= WORDS_MAX else whole
+    gone = sum(_size(a[one.old_start : one.old_end]) for one in hunks)
+    if _size(a) - gone < SHARE_MIN * min(_size(a), _size(b)):
+        hunks = whole
     at = start = 0
     for index, hunk in enumerate(hunks):
         between = [b[hunk.new_end : one.new_start] for one in hunks[index + 1 :][:1]]
@@ -92,16 +97,15 @@ def word_changes(old: str, new: str) -> Iterator[tuple[str, str]]:
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
+def _size(words: Sequence[str]) -> int:
+    return sum(len(word) for word in words if not word.isspace())
+
+
 def _anchors(
-    old: Sequence[Hashable],
-    a: int,
-    a_end: int,
-    new: Sequence[Hashable],
-    b: int,
-    b_end: int,
+    old: Sequence[Hashable], new: Sequence[Hashable], within: _Ranges
 ) -> list[tuple[int, int]]:
     """Positions of elements that are unique on both sides, in rising order."""
-    here, there = _unique(old, a, a_end), _unique(new, b, b_end)
+    here, there = _unique(old, *within[:2]), _unique(new, *within[2:])
     return _rising([(i, there[item]) for item, i in here.items() if item in there])
 
 
@@ -137,18 +141,14 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _search(
-    old: Sequence[Hashable],
-    a: int,
-    a_end: int,
-    new: Sequence[Hashable],
-    b: int,
-    b_end: int,
+    old: Sequence[Hashable], new: Sequence[Hashable], within: _Ranges
 ) -> list[Hunk]:
     """The shortest script between two ranges, or one change where it is long.
 
     Diagonal ``k`` holds the furthest point reached with ``x - y == k``; one row is
     kept per number of edits, to walk back along.
     """
+    a, a_end, b, b_end = within
     width, height = a_end - a, b_end - b
     rows: list[dict[int, int]] = []
     row = {1: 0}

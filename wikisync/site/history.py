@@ -19,7 +19,7 @@ DIFF_CHARS_MAX = 20_000
 COMMIT_DIGITS = 8
 COUNTS_CACHED = 1024
 """A list of changes is made up to three times in one build."""
-_TAGS = {"-": "<del>{}</del>", "+": "<ins>{}</ins>"}
+_TAGS = {"-": "<del>{}</del>", "+": "<ins>{}</ins>", "": "{}"}
 
 
 def shown_versions(
@@ -83,17 +83,17 @@ def _counted(hunks: Sequence[Hunk]) -> tuple[int, int]:
 
 def difference(was: Sequence[str], now: Sequence[str]) -> tuple[str, bool, list[Hunk]]:
     """What differs between the lines of two texts, as HTML; if there is more; where."""
-    parts: list[str] = []
-    size, hunks = 0, changes(was, now)
+    parts, size, hunks = list[str](), 0, changes(was, now)
     for hunk in hunks:
         before = now[max(hunk.new_start - 1, 0) : hunk.new_start]
         after = now[hunk.new_end : hunk.new_end + 1]
         old = "\n".join(was[hunk.old_start : hunk.old_end])
         new = "\n".join(now[hunk.new_start : hunk.new_end])
         pieces = [escape(before[0], quote=False), "\n"] if any(before) else []
-        for sign, text in word_changes(old, new):
-            shown = escape(text, quote=False)
-            pieces.append(_TAGS[sign].format(shown) if sign else shown)
+        words = list(word_changes(old, new))
+        if [sign for sign, _ in words] == ["-", "+"]:
+            words.insert(1, ("", "\n"))
+        pieces += [_TAGS[sign].format(escape(it, quote=False)) for sign, it in words]
         if any(after):
             pieces += "\n", escape(after[0], quote=False)
         size += sum(map(len, pieces))
