@@ -72,3 +72,19 @@ async def test_one_of_many_equal_creates_wins(
 
     statuses = sorted(task.result().status for task in tasks)
     assert statuses == [201] + [400] * 9
+
+
+async def test_page_is_shown_as_it_was_and_404_for_a_commit_that_is_not_there(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+    await api.post(WIKIS, json={"title": "a", "content": "first"})
+    first = str((await last_commit(service, PROJECT)).id)
+    await api.put(f"{WIKIS}/a", json={"content": "second"})
+
+    shown = await api.get(f"{WIKIS}/a?version={first}")
+    unknown = await api.get(f"{WIKIS}/a?version={'0' * 40}")
+
+    assert shown.json["content"] == "first"
+    assert unknown.status == 404
+    assert unknown.json == {"message": "404 Wiki Page Not Found"}

@@ -59,7 +59,6 @@ async def show_file(call: Call) -> web.StreamResponse:
         raise answers.unmatched_route()
     wiki = call.service.wiki(call.kind, owner.id)
     tree = await wiki.tree()
-    assert tree is not None, "there is always a present tree"
     path = call.segments["path"]
     file = tree.file(path)
     is_page = split_extension(path) and not path.startswith("uploads/")

@@ -18,7 +18,7 @@ import pygit2
 from wikisync.contract.project_schema import CommitRecord
 from wikisync.core.system.private import make_private_folder
 from wikisync.service import committing
-from wikisync.service.answers import invalid, unreadable
+from wikisync.service.answers import invalid, not_found, unreadable
 from wikisync.service.committing import DEFAULT_BRANCH, Author, GitRefused, tip_of
 from wikisync.service.editing import CommitPlan
 from wikisync.service.settings import Limits
@@ -352,14 +352,17 @@ class WikiStorage:
         if self._note_write is not None:
             self._note_write(user_id)
 
-    async def tree(self, version: str | None = None) -> WikiTree | None:
-        """The files now, or at a commit (None: not there); 503 for too many of them."""
+    async def tree(self, version: str | None = None) -> WikiTree:
+        """The files now, or at a commit, or 404; 503 for too many of them."""
         try:
             if version is None:
                 return await asyncio.to_thread(self.repository.tree)
-            return await asyncio.to_thread(self.repository.tree_at, version)
+            tree = await asyncio.to_thread(self.repository.tree_at, version)
         except TreeTooLarge as error:
             raise unreadable(str(error)) from error
+        if tree is None:
+            raise not_found("Wiki Page")
+        return tree
 
     async def read(self, blob: bytes) -> bytes:
         """A file's content by its object id."""

@@ -44,7 +44,6 @@ async def search_wikis(call: Call) -> web.Response:
             continue
         wiki = call.service.wiki(owner.kind, owner.id)
         tree = await wiki.tree()
-        assert tree is not None, "there is always a present tree"
         pages = iter(tree.pages)
         while left > 0 and (some := list(islice(pages, PAGES_AT_ONCE))):
             excerpts, size = await asyncio.to_thread(_find, wiki, owner, some, wanted)

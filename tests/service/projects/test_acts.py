@@ -1,4 +1,4 @@
-"""Files that are uploaded to a project."""
+"""Files that are uploaded to a project, and its topics."""
 
 import aiohttp
 
@@ -33,3 +33,14 @@ async def test_upload_is_kept_and_read_by_its_address(
     }
     assert api_read.body == web_read.body == content
     assert (hidden.status, absent.status) == (404, 404)
+
+
+async def test_topics_are_told_in_the_order_given(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/book")
+
+    await api.put(BOOK, json={"topics": ["b", "c", "a"]})
+    changed = await api.put(BOOK, json={"topics": ["c", "a", "b"]})
+
+    assert changed.json["topics"] == ["c", "a", "b"]

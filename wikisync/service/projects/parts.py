@@ -67,7 +67,6 @@ async def show_code_file(call: Call) -> web.StreamResponse:
     path = call.segments["path"]
     code = call.service.code(project.id)
     tree = await code.tree()
-    assert tree is not None, "there is always a present tree"
     file = tree.file(path.removeprefix(branch)) if path.startswith(branch) else None
     if file is None or not is_regular(file.mode):
         raise answers.unmatched_route()

@@ -249,11 +249,9 @@ def _set_topics(tables: Tables, project_id: int, topics: Iterable[str]) -> None:
     db = tables.db
     db.execute("DELETE FROM project_topic WHERE project_id = ?", (project_id,))
     for position, name in enumerate(topics):
-        db.execute("INSERT OR IGNORE INTO topic (name) VALUES (?)", (name,))
         db.execute(
-            "INSERT OR IGNORE INTO project_topic"
-            " SELECT ?, id, ? FROM topic WHERE name = ?",
-            (project_id, position, name),
+            "INSERT OR IGNORE INTO project_topic VALUES (?, ?, ?)",
+            (project_id, tables.add_topic(name), position),
         )
 
 
