@@ -14,6 +14,7 @@ import pytest
 
 from tests.api.faketime import budget_at
 from wikisync.api.budget import Area, shown_time
+from wikisync.cli.console import Console
 from wikisync.cli.main import main
 from wikisync.config import WikiSection
 from wikisync.core.layout import HEALTH_FILE
@@ -153,22 +154,40 @@ async def test_command_that_does_not_exist_is_told(
 # -- the secret of webhooks --------------------------------------------------------
 
 
+def secret_of(file: Path | str, **environment: str) -> str:
+    return hook_secret(str(file), environment, "the setting", Console())
+
+
 def test_secret_of_the_variable_goes_before_the_file(tmp_path: Path) -> None:
     place = tmp_path / "secret"
     place.write_text("of the file\n")
-    assert hook_secret(str(place), {}, "the setting") == "of the file"
-    assert hook_secret(str(place), {"WIKISYNC_HOOK_SECRET": "v"}, "the setting") == "v"
-    assert hook_secret("", {}, "the setting") == ""
+    assert secret_of(place) == "of the file"
+    assert secret_of(place, WIKISYNC_HOOK_SECRET="v") == "v"
+    assert secret_of("") == ""
     place.write_bytes("saved on Windows\r\n".encode("utf-16"))
-    assert hook_secret(str(place), {}, "the setting") == "saved on Windows"
+    assert secret_of(place) == "saved on Windows"
+
+
+@pytest.mark.parametrize(("mode", "count"), [(0o600, 0), (0o640, 1), (0o604, 1)])
+def test_file_of_the_secret_that_is_open_to_others_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: int, count: int
+) -> None:
+    place = tmp_path / "secret"
+    place.write_text("s3cret\n")
+    place.chmod(mode)
+    assert secret_of(place) == "s3cret"
+    told = capsys.readouterr().err
+    assert told.count(f"others can read the file {place} of the setting") == count
+    assert told.count(f"chmod 600 {place}") == count
+    assert "s3cret" not in told
 
 
 def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        hook_secret(str(tmp_path / "none"), {}, "the setting")
+        secret_of(tmp_path / "none")
     (tmp_path / "empty").touch()
     with pytest.raises(UsageError, match="is empty"):
-        hook_secret(str(tmp_path / "empty"), {}, "the setting")
+        secret_of(tmp_path / "empty")
 
 
 # -- the report -------------------------------------------------

@@ -212,7 +212,7 @@ def run(
     async def work(rows: Rows) -> None:
         token = credentials.token((await rows.settings()).service)
         runner = FleetRunner(rows, slots=slots)
-        secret = hook_secret("", os.environ, "")
+        secret = hook_secret("", os.environ, "", credentials.messages)
         await work_on_sites(rows, runner, token, place, listen=listen, secret=secret)
 
     with tempfile.TemporaryDirectory(prefix="wikisync-worker-") as name:

@@ -133,7 +133,7 @@ def command(
         deletion=Deletion(deletion_delay),
         imports=Imports(frozenset(import_hosts)),
         connections=connections,
-        hooks=parse_hooks(hook_urls, hook_secret_file),
+        hooks=parse_hooks(console, hook_urls, hook_secret_file),
     )
     if not (allow_remote or is_loopback(host)):
         raise UsageError(
@@ -156,9 +156,11 @@ def command(
 command.add_command(serve_admin.command)
 
 
-def parse_hooks(urls: Iterable[str], secret_file: str) -> tuple[Hook, ...]:
+def parse_hooks(
+    console: Console, urls: Iterable[str], secret_file: str
+) -> tuple[Hook, ...]:
     """Who is notified of edits."""
-    secret = hook_secret(secret_file, os.environ, "--hook-secret-file")
+    secret = hook_secret(secret_file, os.environ, "--hook-secret-file", console)
     hooks = tuple(Hook(url, secret) for url in urls)
     if not all(web_address(hook.url) for hook in hooks):
         raise UsageError(

@@ -236,7 +236,10 @@ class _Process:
             sync = workspace.config.sync
             if sync.listen:
                 secret = hook_secret(
-                    sync.hook_secret_file, os.environ, "[sync] hook_secret_file"
+                    sync.hook_secret_file,
+                    os.environ,
+                    "[sync] hook_secret_file",
+                    self.messages,
                 )
                 listener = Listener(secret, watch.note_hook, watch.status, watch.report)
                 url = await stack.enter_async_context(

@@ -31,7 +31,6 @@ from wikisync.workspace.rights import resolve_address
 TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name
 URL_VARIABLE = "WIKISYNC_URL"
 """The service that the variable's token is for, and that commands speak to."""
-TOKEN_FILE_BYTES_MAX = 4096
 TOKEN_COMMAND_TIMEOUT_S = 30.0
 SECRET_VARIABLE = "WIKISYNC_HOOK_SECRET"  # noqa: S105 - the variable's name
 SECRET_BYTES_MAX = 4096
@@ -119,20 +118,8 @@ class Credentials(Struct, frozen=True):
 
 
 def _token_in(token_file: Path, messages: Messages) -> str:
-    # no message repeats what the file holds
-    try:
-        with token_file.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            content = file.read(TOKEN_FILE_BYTES_MAX + 1)
-    except OSError as exc:
-        raise UsageError(
-            f"the token file {token_file} cannot be read: {exc.strerror}",
-            hint=f"give a readable file, or set {TOKEN_VARIABLE}",
-        ) from exc
-    if mode & (stat.S_IRGRP | stat.S_IROTH):
-        messages.warn(
-            f"others can read the token file {token_file}; run: chmod 600 {token_file}"
-        )
+    source = f"the token file {token_file}"
+    content = _read_secret(token_file, source, TOKEN_VARIABLE, messages)
     try:
         token = decode_text(content).strip()
     except UnicodeDecodeError:
@@ -140,13 +127,29 @@ def _token_in(token_file: Path, messages: Messages) -> str:
     if (
         not token.isascii()
         or len(token.split()) != 1
-        or len(content) > TOKEN_FILE_BYTES_MAX
+        or len(content) > SECRET_BYTES_MAX
     ):
         raise UsageError(
-            f"the token file {token_file} does not contain exactly one token",
+            f"{source} does not contain exactly one token",
             hint="the file must contain only the token, on one line",
         )
     return token
+
+
+def _read_secret(path: Path, source: str, variable: str, messages: Messages) -> bytes:
+    # no message repeats what the file holds
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            content = file.read(SECRET_BYTES_MAX + 1)
+    except OSError as exc:
+        raise UsageError(
+            f"{source} cannot be read: {exc.strerror}",
+            hint=f"give a readable file, or set {variable}",
+        ) from exc
+    if mode & (stat.S_IRGRP | stat.S_IROTH):
+        messages.warn(f"others can read {source}; run: chmod 600 {path}")
+    return content
 
 
 def _token_of(command: Sequence[str], messages: Messages) -> str:
@@ -178,7 +181,9 @@ def _token_of(command: Sequence[str], messages: Messages) -> str:
     return line
 
 
-def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
+def hook_secret(
+    file: str, environment: Mapping[str, str], named: str, messages: Messages
+) -> str:
     """What webhooks bring: of the variable, or of the file; else nothing.
 
     ``named`` is the setting or option that named the file, for messages.
@@ -187,17 +192,12 @@ def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
     if not secret and file:
         path = Path(file).expanduser()
         source = f"the file {path} of {named}"
+        content = _read_secret(path, source, SECRET_VARIABLE, messages)
         try:
-            with path.open("rb") as opened:
-                secret = decode_text(opened.read(SECRET_BYTES_MAX)).strip()
+            secret = decode_text(content).strip()
         except UnicodeDecodeError as exc:
             raise UsageError(
                 f"{source} is not UTF-8 text", hint="save it as UTF-8"
-            ) from exc
-        except OSError as exc:
-            raise UsageError(
-                f"{source} cannot be read: {exc.strerror}",
-                hint=f"give a readable file, or set {SECRET_VARIABLE}",
             ) from exc
         if not secret:
             raise UsageError(
