@@ -80,10 +80,9 @@ class QuirkyStorage(WikiStorage):
         if Quirk.ACTIVITY_STANDS_STILL not in self._service.quirks:
             super().note_write(user_id)
 
-    async def tree(self, version: str | None = None) -> WikiTree | None:
+    async def tree(self, version: str | None = None) -> WikiTree:
         """The files that are seen."""
-        tree = await super().tree(version)
-        return None if tree is None else _seen(self._service.quirks, tree)
+        return _seen(self._service.quirks, await super().tree(version))
 
     async def change(
         self,

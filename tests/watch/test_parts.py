@@ -39,7 +39,7 @@ from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import Condition
 from wikisync.workspace.opening import Synced
 from wikisync.workspace.runner import CYCLE, Outage, WikiRun
-from wikisync.workspace.service import hook_secret
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.status import notes_of_watch
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
@@ -155,7 +155,7 @@ async def test_command_that_does_not_exist_is_told(
 
 
 def secret_of(file: Path | str, **environment: str) -> str:
-    return hook_secret(str(file), environment, "the setting", Console())
+    return Credentials(Console(), env=environment).hook_secret(str(file), "the setting")
 
 
 def test_secret_of_the_variable_goes_before_the_file(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from wikisync.core.system.processes import end_server, start_server
 from wikisync.errors import ExitCode, ServiceError, UsageError
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.service import Credentials, hook_secret
+from wikisync.workspace.service import Credentials
 
 if TYPE_CHECKING:
     from wikisync.fleet.rows import Rows
@@ -212,7 +212,7 @@ def run(
     async def work(rows: Rows) -> None:
         token = credentials.token((await rows.settings()).service)
         runner = FleetRunner(rows, slots=slots)
-        secret = hook_secret("", os.environ, "", credentials.messages)
+        secret = credentials.hook_secret("", "")
         await work_on_sites(rows, runner, token, place, listen=listen, secret=secret)
 
     with tempfile.TemporaryDirectory(prefix="wikisync-worker-") as name:

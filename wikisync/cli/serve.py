@@ -1,7 +1,6 @@
 """``wikisync serve``: run the embedded service until a signal ends it."""
 
 import asyncio
-import os
 import socket
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,7 +21,7 @@ from wikisync.service.instance import Service
 from wikisync.service.loading import LoadedFolder, load_folder
 from wikisync.service.server import running_service
 from wikisync.service.settings import Deletion, Hook, Imports, Profile, Settings
-from wikisync.workspace.service import hook_secret
+from wikisync.workspace.service import Credentials
 
 PORT_FILE = "port"
 PORT_BYTES_MAX = 16
@@ -160,7 +159,7 @@ def parse_hooks(
     console: Console, urls: Iterable[str], secret_file: str
 ) -> tuple[Hook, ...]:
     """Who is notified of edits."""
-    secret = hook_secret(secret_file, os.environ, "--hook-secret-file", console)
+    secret = Credentials(console).hook_secret(secret_file, "--hook-secret-file")
     hooks = tuple(Hook(url, secret) for url in urls)
     if not all(web_address(hook.url) for hook in hooks):
         raise UsageError(

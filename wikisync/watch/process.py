@@ -41,7 +41,7 @@ from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.runner import CYCLE
-from wikisync.workspace.service import Credentials, hook_secret
+from wikisync.workspace.service import Credentials
 
 LOG_BYTES_MAX = 2 * 1024 * 1024
 LOG_FILES_KEPT = 3
@@ -235,11 +235,8 @@ class _Process:
             )
             sync = workspace.config.sync
             if sync.listen:
-                secret = hook_secret(
-                    sync.hook_secret_file,
-                    os.environ,
-                    "[sync] hook_secret_file",
-                    self.messages,
+                secret = self.credentials.hook_secret(
+                    sync.hook_secret_file, "[sync] hook_secret_file"
                 )
                 listener = Listener(secret, watch.note_hook, watch.status, watch.report)
                 url = await stack.enter_async_context(

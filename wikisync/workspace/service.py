@@ -116,6 +116,34 @@ class Credentials(Struct, frozen=True):
         selection.check()
         return Client(url, self.token(url), notify=notify), selection
 
+    def hook_secret(self, file: str, named: str) -> str:
+        """What webhooks bring: of the variable, or of the file; else nothing.
+
+        ``named`` is the setting or option that named the file, for messages.
+        """
+        secret, source = self.env.get(SECRET_VARIABLE, "").strip(), SECRET_VARIABLE
+        if not secret and file:
+            path = Path(file).expanduser()
+            source = f"the file {path} of {named}"
+            content = _read_secret(path, source, SECRET_VARIABLE, self.messages)
+            try:
+                secret = decode_text(content).strip()
+            except UnicodeDecodeError as exc:
+                raise UsageError(
+                    f"{source} is not UTF-8 text", hint="save it as UTF-8"
+                ) from exc
+            if not secret:
+                raise UsageError(
+                    f"{source} is empty",
+                    hint="put the secret from the webhook's settings into it",
+                )
+        if not secret.isprintable() or not secret.isascii():
+            raise UsageError(
+                f"the secret in {source} must be plain text on one line",
+                hint="use letters, digits and punctuation",
+            )
+        return secret
+
 
 def _token_in(token_file: Path, messages: Messages) -> str:
     source = f"the token file {token_file}"
@@ -179,34 +207,3 @@ def _token_of(command: Sequence[str], messages: Messages) -> str:
             hint="run it by hand to see its output",
         )
     return line
-
-
-def hook_secret(
-    file: str, environment: Mapping[str, str], named: str, messages: Messages
-) -> str:
-    """What webhooks bring: of the variable, or of the file; else nothing.
-
-    ``named`` is the setting or option that named the file, for messages.
-    """
-    secret, source = environment.get(SECRET_VARIABLE, "").strip(), SECRET_VARIABLE
-    if not secret and file:
-        path = Path(file).expanduser()
-        source = f"the file {path} of {named}"
-        content = _read_secret(path, source, SECRET_VARIABLE, messages)
-        try:
-            secret = decode_text(content).strip()
-        except UnicodeDecodeError as exc:
-            raise UsageError(
-                f"{source} is not UTF-8 text", hint="save it as UTF-8"
-            ) from exc
-        if not secret:
-            raise UsageError(
-                f"{source} is empty",
-                hint="put the secret from the webhook's settings into it",
-            )
-    if not secret.isprintable() or not secret.isascii():
-        raise UsageError(
-            f"the secret in {source} must be plain text on one line",
-            hint="use letters, digits and punctuation",
-        )
-    return secret
