@@ -112,7 +112,9 @@ def test_llms_txt_lists_the_sources_by_wiki(public: Studio) -> None:
     )
 
 
-def test_llms_full_txt_holds_whole_pages_up_to_a_limit(public: Studio) -> None:
+def test_llms_full_txt_holds_whole_pages_up_to_a_limit(
+    public: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = public.read("llms-full.txt")
     assert "# Wel[come]\n\nSource: index.md\n\n---\ntags: [a]" in text
     assert "= The plan" in text
@@ -123,6 +125,10 @@ def test_llms_full_txt_holds_whole_pages_up_to_a_limit(public: Studio) -> None:
     assert "Wel[come]" in text
     assert text.endswith("3 more pages: llms.txt\n")
     assert len(text) < FULL_BYTES_MAX
+    (folder / "plans" / "plan.asciidoc").write_text("= The plan\n\nAnother text.\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(agents, "llms_full_text", pytest.fail)
+        public.build()
     assert public.files() == public.clean_build()
 
 

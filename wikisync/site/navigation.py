@@ -150,6 +150,10 @@ class Tree:
         for slug, page_title in titles.items():
             node = self._node(slug)
             node.slug, node.title, node.url = slug, page_title, urls[slug]
+        for path, node in self._by_path.items():
+            if node.slug is None and path:
+                name = folder_title(path)
+                node.title = name[:1].upper() + name[1:]
         self.order = self._sort()
         """Every page, parents before their children."""
         self._window_keys: dict[Window, bytes] = {}
@@ -271,8 +275,7 @@ class Tree:
             path = path.rpartition("/")[0]
         node = self._by_path[path]
         for below in reversed(missing):
-            title = folder_title(below)
-            child = Node(node, title[:1].upper() + title[1:], self)
+            child = Node(node, "", self)
             node.children.append(child)
             self._by_path[below] = node = child
         return node

@@ -80,7 +80,8 @@ class Output:
 
     def __init__(self, root: Path, trusted: Files) -> None:
         self.root = root
-        self._top = os.fspath(root)
+        self._top: int
+        """The folder itself, open: a path from there is found sooner."""
         self.known: Files
         """What builds of ours put there; read while it is held, as what follows."""
         self.wikis: tuple[PublishedWiki, ...] = ()
@@ -102,9 +103,9 @@ class Output:
         Raises:
             SiteError: a file cannot be written, or another build writes to the folder.
         """
-        with _held(self.root) as top:
-            self._place = output_place.OutputPlace(self.root, top)
-            self.known = _known_files(self.root, self._trusted)
+        with _held(self.root) as self._top:
+            self._place = output_place.OutputPlace(self.root, self._top)
+            self.known = _known_files(self.root, self._top, self._trusted)
             self.wikis = manifests.published_wikis(self.root)
             try:
                 with self._place.staging():
@@ -235,7 +236,7 @@ class Output:
             written += 1
         unsettled = [path for path, one in self.files.items() if not one.mtime_ns]
         for path in (*unsettled, MANIFEST):
-            found = os.lstat(f"{self._top}/{path}")
+            found = os.lstat(path, dir_fd=self._top)
             state = self.files.get(path, FileState(0, None))
             time = _known_time(found.st_mtime_ns)
             self.files[path] = FileState(found.st_size, state.digest, time, state.key)
@@ -329,12 +330,11 @@ def _held(root: Path) -> Iterator[int]:
 
 def is_untouched(root: Path, files: Files) -> bool:
     """Whether all files are as a build left them, by size and time, none staged."""
-    top = os.fspath(root)
-    return (
-        MANIFEST in files
-        and not os.path.lexists(root / output_place.NEW_FILES)
-        and all(_is_as_left(top, path, state) for path, state in files.items())
-    )
+    if MANIFEST not in files or os.path.lexists(root / output_place.NEW_FILES):
+        return False
+    with contextlib.suppress(FolderError), safe_open.opened_root(root) as top:
+        return all(_is_as_left(top, path, state) for path, state in files.items())
+    return False
 
 
 def _is_ours(root: Path) -> bool:
@@ -346,14 +346,14 @@ def _is_ours(root: Path) -> bool:
     )
 
 
-def _known_files(root: Path, trusted: Files) -> Files:
+def _known_files(root: Path, top: int, trusted: Files) -> Files:
     """Files that builds of ours put here.
 
     Those of an interrupted build's manifest hold nobody knows what: without a digest.
     """
     manifest = trusted.get(MANIFEST)
     is_whole = not os.path.lexists(root / _STAGED_MANIFEST)
-    if is_whole and manifest and _is_as_left(str(root), MANIFEST, manifest):
+    if is_whole and manifest and _is_as_left(top, MANIFEST, manifest):
         return {path: one for path, one in trusted.items() if path != MANIFEST}
     known: dict[str, FileState] = {}
     for file in manifests.named_files(root, MANIFEST):
@@ -363,9 +363,9 @@ def _known_files(root: Path, trusted: Files) -> Files:
     return known
 
 
-def _is_as_left(root: str, path: str, state: FileState) -> bool:
+def _is_as_left(top: int, path: str, state: FileState) -> bool:
     try:
-        found = os.lstat(f"{root}/{path}")
+        found = os.lstat(path, dir_fd=top)
     except (FileNotFoundError, NotADirectoryError):
         return False
     return (

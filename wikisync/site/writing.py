@@ -5,10 +5,11 @@ place.  All parsers and composers are loaded with this module, so ``build`` impo
 for a site that changed only.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, starmap
+from itertools import accumulate, chain, starmap
 from pathlib import Path
 
 import msgspec
@@ -488,8 +489,11 @@ class SiteWriting:
         sources = [path for one in self._addresses for path in one.sources.values()]
         keys = {layout.PAGES_JSON: key}
         if sources:
-            states = map(self._output.files.get, sources)
-            texts = [state and state.digest for state in states]
+            states = [self._output.files.get(path) for path in sources]
+            ends = [*accumulate(state.size if state else 0 for state in states)]
+            # nothing counts behind the text with which it is full
+            shown = states[: bisect_right(ends, agents.FULL_BYTES_MAX) + 1]
+            texts = [state and state.digest for state in shown]
             keys |= {layout.LLMS: key, layout.LLMS_FULL: hash_of(key, texts)}
         lost = self._output.keep_all(keys)
         listed = starmap(partial(agents.listed_pages, site), wikis if lost else ())
