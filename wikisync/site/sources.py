@@ -286,7 +286,9 @@ def scan_wiki(
     with _folders(source.folder) as folders:
         for file in sorted(scanned.pages, key=attrgetter("slug")):
             if not is_text(file.slug):
-                problems.append(_no_text(file.path))
+                said = "has a slug that is not valid Unicode; it is not in the site"
+                about = "slug-not-text", file.path, said, "rename the page"
+                problems.append(model.Problem(*about))
                 continue
             state = index.look(folders, file.path, file.status)
             if state is None:
@@ -471,15 +473,6 @@ def is_text(slug: str) -> bool:
         return slug.isascii() or bool(slug.encode())
     except UnicodeEncodeError:
         return False
-
-
-def _no_text(path: str) -> model.Problem:
-    return model.Problem(
-        "slug-not-text",
-        path,
-        "has a slug that is not valid Unicode; it is not in the site",
-        "rename the page",
-    )
 
 
 def _vanished(path: str) -> model.Problem:
