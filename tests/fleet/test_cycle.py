@@ -379,11 +379,13 @@ async def test_lost_or_damaged_state_is_read_anew(
         if is_there:
             await bucket.put(path, content[::-1], "")
     await site.remove(PICTURE, (await site.etags())[PICTURE])
-    await fleet.write("TWO")
+    await fleet.hint()
     await fleet.work()
     assert await fleet.problem() == ""
+    assert (await site.read(PICTURE) or (b"",))[0] == b"a picture"
+    await fleet.write("TWO")
+    await fleet.work()
     assert "TWO" in (fleet.page() or "")
-    assert await site.read(PICTURE)
     await fleet.audit()
 
 
