@@ -164,6 +164,25 @@ async def test_headings_of_other_pages_and_emoji_are_completed(author: Author) -
     assert ":tada: [x](long#section-1" in await author.text()
 
 
+async def test_what_comes_while_somebody_writes_is_completed(author: Author) -> None:
+    offered = author.page.locator(".cm-tooltip-autocomplete li")
+    await author.edit()
+    await author.type_at_end("\n[x](te")
+    await offered.filter(has_text="team/one").wait_for()
+    await author.page.keyboard.press("Escape")
+    async with author.page.expect_response("**/-/preview/source"):
+        (author.root / "tender.md").write_text("# A tender\n")
+    await author.type_at_end(" [y](ten")
+    await offered.filter(has_text="A tender").wait_for()
+    await author.page.keyboard.press("Escape")
+    await author.page.locator("input[type=file]").set_input_files(
+        {"name": "tent.png", "mimeType": "image/png", "buffer": b"png"}
+    )
+    await author.said("tent.png is in uploads/")
+    await author.type_at_end(" [z](tent")
+    await offered.filter(has_text="tent.png").wait_for()
+
+
 async def test_what_is_wrong_is_marked_while_writing_and_led_to(author: Author) -> None:
     await author.edit()
     await author.type_at_end("\n\n[x](no/such) and ![y](uploads/none.png)")

@@ -563,7 +563,6 @@ class Editor extends Desk {
 		localStorage.removeItem(key);
 		freeTab();
 		this.known = this.shown = "";
-		this.names = undefined;
 		// a storage that is nearly full has room for one of both
 		if (isKept || this.keep()) this.say(`The page has another name: ${this.file}.`);
 	}
@@ -842,8 +841,8 @@ class Editor extends Desk {
 		const found = opens.exec(before);
 		const name = !found && /(?:^|[\s(])(:[\w+-]{2,})$/.exec(before);
 		if (!found && !name) return null;
-		this.names ??= this.ask("names").catch(() => ({ pages: [], files: [], emoji: {} }));
-		const { pages, files, emoji } = await this.names;
+		// asked for each time, as pages and files come and go
+		const { pages, files, emoji } = await this.ask("names").catch(() => ({ pages: [], files: [], emoji: {} }));
 		if (name) {
 			const options = Object.entries(emoji).map(([label, sign]) => ({ label: `:${label}:`, detail: sign }));
 			return { from: context.pos - name[1].length, validFor: /^:[\w+-]*:?$/, options };
