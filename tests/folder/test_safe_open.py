@@ -104,6 +104,11 @@ def test_file_is_read_whole(tmp_path: Path) -> None:
         assert len(safe_open.read_all(descriptor, "a/b.md")) == 200_000
 
 
+@pytest.mark.parametrize("code", safe_open._WORDS)
+def test_each_error_of_a_disk_has_a_next_step(code: int) -> None:
+    assert safe_open.folder_error("read", "a.md", OSError(code, "")).hint
+
+
 def test_refusal_names_the_user_whose_file_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WORDS = {
     errno.ENOSPC: ("the disk is full", "free some space and run the command again"),
     errno.EDQUOT: ("the disk quota is used up", "free some space and run again"),
-    errno.EFBIG: ("the file is larger than allowed here", None),
+    errno.EFBIG: ("the file is larger than allowed here", "make it smaller"),
     errno.EROFS: ("the disk is read-only", "mount it writable or use another folder"),
     errno.EIO: ("the disk reports an error", "check the disk first"),
     errno.EACCES: (
@@ -41,7 +41,7 @@ _WORDS = {
     errno.EEXIST: ("something else has this name", "move it away"),
     errno.ELOOP: ("a symbolic link exists at this path", "remove the link"),
     errno.EMFILE: ("too many open files", "raise the limit with ulimit -n"),
-    errno.EXDEV: ("it is on another disk than the folder above it", None),
+    errno.EXDEV: ("it is on another disk than its folder", "keep both on one disk"),
     errno.ENOENT: ("it does not exist", "check the path"),
 }
 
