@@ -42,6 +42,13 @@ def test_wikis_stand_below_the_groups_of_their_paths() -> None:
     ]
 
 
+def test_group_of_its_own_wiki_alone_is_no_heading() -> None:
+    wikis = [wiki("x/people", "group"), wiki("x/eng", "group"), wiki("x/eng/api")]
+    assert drawn(group_tree([*wikis, wiki("y", "group")], {})) == [
+        *("/", "  y", "x/", "  people", "  eng/", "    api", "    eng")
+    ]
+
+
 def test_order_is_natural() -> None:
     paths = ["x/v10/a", "x/v9/b", "y/api-10", "y/api-9"]
     assert drawn(group_tree([wiki(path) for path in paths], {})) == [

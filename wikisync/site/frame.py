@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -243,12 +244,7 @@ def group_titles(wikis: Iterable[WikiInfo]) -> dict[str, str]:
 def common_group(wikis: Iterable[WikiInfo]) -> str:
     """Path of the innermost group that all wikis lie in; empty where there is none."""
     paths = [_group_of(wiki.owner.kind, wiki.owner.full_path) for wiki in wikis]
-    shared = []
-    for parts in zip(*(path.split("/") for path in paths), strict=False):
-        if len(set(parts)) > 1:
-            break
-        shared.append(parts[0])
-    return "/".join(shared)
+    return posixpath.commonpath(paths) if paths else ""
 
 
 def natural_path(path: str) -> tuple[object, ...]:
@@ -262,7 +258,8 @@ def group_tree(
     """Wikis below the groups of their paths, both sorted by title.
 
     The groups that all lie in are left out; what lies directly in the innermost of
-    these comes first, as a group without a title.
+    these comes first, as a group without a title.  A group of nothing but its own wiki
+    is that wiki, among those of the group above.
     """
     root = _Group("", "")
     for wiki in wikis:
@@ -280,8 +277,7 @@ def _group_of(kind: str, path: str) -> str:
 
 class _Group:
     def __init__(self, name: str, path: str) -> None:
-        self.name = name
-        self.path = path
+        self.name, self.path = name, path
         self.wikis: list[contexts.WikiContext | contexts.WikiRef] = []
         self.groups: dict[str, _Group] = {}
 
@@ -295,10 +291,15 @@ class _Group:
 
     def context(self, titles: Mapping[str, str]) -> contexts.GroupContext:
         """The finished group; groups nest at most twenty deep on the service."""
-        groups = [group.context(titles) for group in self.groups.values()]
+        wikis, groups = list(self.wikis), list[contexts.GroupContext]()
+        for group in self.groups.values():
+            if group.groups or [wiki.kind for wiki in group.wikis] != ["group"]:
+                groups.append(group.context(titles))
+            else:
+                wikis += group.wikis
         return contexts.GroupContext(
             title=titles.get(self.path, self.name),
             full_path=self.path,
-            wikis=tuple(sorted(self.wikis, key=lambda wiki: natural_key(wiki.title))),
+            wikis=tuple(sorted(wikis, key=lambda wiki: natural_key(wiki.title))),
             groups=tuple(sorted(groups, key=lambda group: natural_key(group.title))),
         )
