@@ -128,6 +128,12 @@ def test_mistake_is_named_with_its_key_its_value_and_the_nearest_name(
     assert problems_of(f"{SERVICE}{lines}\n") == (problem,)
 
 
+@pytest.mark.parametrize("port", ["65536", "9" * 4301])
+def test_number_that_is_no_port_is_a_mistake(port: str) -> None:
+    (problem,) = problems_of(f'{SERVICE}[sync]\nlisten = "127.0.0.1:{port}"\n')
+    assert "must be an address of this machine with a port" in problem
+
+
 def test_wiki_that_is_no_table_is_one_mistake() -> None:
     said = "wiki[0]: expected a table: write [[wiki]]"
     assert problems_of(f'wiki = ["docs/handbook"]\n{SERVICE}') == (said,)

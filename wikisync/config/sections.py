@@ -97,7 +97,7 @@ def check_language(value: str) -> str:
 def check_listen(value: str) -> str:
     """An address of this machine alone, with a port; empty for none."""
     host, _, port = value.rpartition(":")
-    is_port = port.isascii() and port.isdigit() and int(port) < 65_536
+    is_port = re.fullmatch("[0-9]{1,5}", port) and int(port) < 65_536
     if not value or (is_port and host in {"127.0.0.1", "localhost", "[::1]"}):
         return ""
     return 'must be an address of this machine with a port, like "127.0.0.1:8765"'
