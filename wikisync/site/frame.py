@@ -258,8 +258,7 @@ def group_tree(
     """Wikis below the groups of their paths, both sorted by title.
 
     The groups that all lie in are left out; what lies directly in the innermost of
-    these comes first, as a group without a title.  A group of nothing but its own wiki
-    is that wiki, among those of the group above.
+    these comes first, in one without title; a group of its own wiki alone is that wiki.
     """
     root = _Group("", "")
     for wiki in wikis:
