@@ -476,6 +476,12 @@ GUARDS = (
         "folder/test_workspace.py::test_a_folder_in_the_place_of_another_is_another",
     ),
     Guard(
+        "state or lock that another one replaced",
+        "wikisync.workspace.opening:OpenWorkspace.has_lost_state",
+        constant(False),
+        "watch/test_wiki.py::test_no_cycle_runs_on_a_state_that_another_one_replaced",
+    ),
+    Guard(
         "emptied folder",
         "wikisync.folder.workspace:refuse_emptied",
         answer(None),
