@@ -347,14 +347,17 @@ async def test_a_box_is_ticked_in_one_line_of_the_file(
     assert path.read_text() == before
 
 
+@pytest.mark.parametrize("text", ["- [ ] one\n- [ ] two\n", "No box.\n"])
 @pytest.mark.parametrize("number", [-1, 2, 10**9])
-async def test_a_box_that_is_not_there_is_not_ticked(desk: Desk, number: int) -> None:
+async def test_a_box_that_is_not_there_is_not_ticked(
+    desk: Desk, text: str, number: int
+) -> None:
     path = desk.root / "handbook" / "guide.md"
-    path.write_text("- [ ] one\n- [ ] two\n")
+    path.write_text(text)
     async with writing(desk) as writer:
         wish = {"at": "guide.html", "number": number, "is_done": True}
         assert (await writer.ask("tick", **wish))[0] == 400
-    assert path.read_text() == "- [ ] one\n- [ ] two\n"
+    assert path.read_text() == text
 
 
 async def test_a_folder_that_is_in_no_workspace_has_nothing_to_decide(

@@ -96,7 +96,7 @@ def ticked(
         render: Makes the page's HTML of a text.
     """
     before = boxes_of(render(text))
-    if number >= len(before) or before[number] == is_done:
+    if not 0 <= number < len(before) or before[number] == is_done:
         return None
     wanted = [*before[:number], is_done, *before[number + 1 :]]
     sign = ("X" if page_format is Format.ORG else "x") if is_done else " "
