@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -127,3 +129,38 @@ def test_a_page_that_nobody_chose_stays_unread(bench: Bench) -> None:
     assert guide.parsed.title == "guide"
     assert bench.chosen(Slug("guide")).pages[Slug("guide")].parsed.title == "Guide"
     assert bench.chosen().pages[Slug("guide")].is_read
+
+
+class Ahead(Indexer):
+    """Tells when a page of the second wiki was parsed."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.is_parsed = Event()
+
+    def _attempts_at(self, pages: Any, *given: Any) -> Any:
+        made = super()._attempts_at(pages, *given)
+        if pages[-1].slug == "second":
+            self.is_parsed.set()
+        return made
+
+
+def test_pages_of_the_next_wiki_are_parsed_before_it_is_indexed(tmp_path: Path) -> None:
+    """A page that the wiki before it has too is parsed twice, and is there once."""
+    same = "-- home.md --\nThe same.\n"
+    folders = [tmp_path / "a", tmp_path / "b"]
+    unpack(f"{same}-- first.md --\n", folders[0])
+    unpack(f"{same}-- second.md --\n[a link](home)\n", folders[1])
+    with open_cache(tmp_path / "cache") as cache:
+        sources = [wiki_source(one, one.name) for one in folders]
+        scanned = [scan_wiki(one, cache) for one in sources]
+        addresses = site_addresses(scanned, SiteOptions("Docs"))
+        table = WikiTable([service_address(one) for one in sources], addresses)
+        indexer = Ahead(cache, table, SilentProgress(), MarkupOptions(), Attempts())
+        with indexer.reading_ahead(dict(enumerate(scanned))):
+            assert list(indexer.index(0, scanned[0]).pages) == ["first", "home"]
+            assert indexer.is_parsed.wait(60)
+            (folders[1] / "second.md").unlink()
+            second = indexer.index(1, scanned[1])
+        assert second.pages[Slug("second")].finished.targets == ("home",)
+        assert second == indexer.index(1, scanned[1])

@@ -65,11 +65,6 @@ def mermaid_html(source: str) -> str | NotDrawn:
     return picture_html(source, light, dark)
 
 
-def drawing_target(kind: str, source: str) -> str:
-    """What to ask an include for to get a diagram drawn as SVG by a server."""
-    return f"{DRAWING}{kind}\0{source}"
-
-
 def wanted_drawing(target: str) -> tuple[str, str] | None:
     """Kind and source of the diagram that an include is asked for, if it is one."""
     if not target.startswith(DRAWING):

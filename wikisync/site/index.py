@@ -13,7 +13,10 @@ import os
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import cache, partial
+from itertools import chain, starmap
+from operator import call
 
 import msgspec
 from msgspec import Struct
@@ -48,7 +51,6 @@ from wikisync.site.includes import Includes, Kroki, Recorder
 from wikisync.site.model import SourcePage
 from wikisync.site.sources import PageText, ScannedWiki
 
-PAGES_PER_PROCESS = 50
 BATCH_PAGES = 32
 PAGES_PER_READ = 8
 """A worker resolves links where one of so many pages of a wiki is read."""
@@ -90,6 +92,9 @@ class Indexer:
         self._attempts = attempts
         self.kroki = Kroki(self._options.kroki, cache.folder)
         self._slow: list[SourcePage] = []
+        self._ahead: Iterator[list[_Attempt]] = iter(())
+        self._new: set[int] = set()
+        """Wikis whose pages come from there, an empty list behind those of each."""
         self._program = hash_of(program_fingerprint(), PARSED_VERSION, self._options)
         # a link to what is left out is another one than to what nobody has written
         self._site = hash_of(
@@ -200,7 +205,7 @@ class Indexer:
         texts = Includes(scanned, self.kroki)
         key = self._parsed_key(page, page.digest, self._options_for(scanned))
         if self._known(page, key, texts) is None:
-            for made in self._parse_all([page], texts, self._aim()):
+            for made in self._attempts_at([page], texts, None, self._aim()):
                 self._keep(made)
         self._parse_slow(texts)
 
@@ -255,13 +260,54 @@ class Indexer:
             self._slow.append(page)
         return known if known.is_slow or not is_due else None
 
+    @contextmanager
+    def reading_ahead(self, wikis: Mapping[int, ScannedWiki]) -> Iterator[None]:
+        """Have pages parsed of wikis that nothing is noted of, indexed in this order.
+
+        Processes parse the pages of one while those of another are resolved here.
+        """
+        self._new |= wikis.keys()
+        calls = chain.from_iterable(starmap(self._unknown, wikis.items()))
+        ahead = in_order(call, calls, threads=usable_cores(), ahead=BATCHES_AHEAD)
+        with closing(ahead) as self._ahead:
+            yield
+
+    def _unknown(self, number: int, scanned: ScannedWiki) -> Iterator[_Call]:
+        options, known = self._options_for(scanned), partial(self.cache.facts, "parsed")
+        pages = [
+            page
+            for page in scanned.pages.values()
+            if known(self._parsed_key(page, page.digest, options)) is None
+        ]
+        yield from self._batches(number, pages, Includes(scanned, self.kroki))
+        yield list
+
     def _read_all(
         self, number: int, pages: Sequence[SourcePage], texts: Includes
     ) -> Iterator[_Attempt]:
         """Parse pages of a wiki, most of which also have their links resolved."""
+        wanted = {page.slug: page for page in pages}
+
+        def rest() -> Iterator[list[_Attempt]]:
+            calls = self._batches(number, [*wanted.values()], texts)
+            cores = usable_cores()
+            yield from in_order(call, calls, threads=cores, ahead=BATCHES_AHEAD)
+
+        ahead = iter(partial(next, self._ahead), []) if number in self._new else ()
+        for one in chain.from_iterable(chain(ahead, rest())):
+            # another wiki may have had the same page by now
+            if wanted.pop(one.page.slug, None):
+                yield one
+                self._progress.advance()
+
+    def _batches(
+        self, number: int, pages: Sequence[SourcePage], texts: Includes
+    ) -> Iterator[_Call]:
         scanned, aim = texts.scanned, self._aim()
         # the addresses of all pages are more than a few pages
-        if len(pages) * PAGES_PER_READ >= len(self.table.addresses[number].pages):
+        if pages and (
+            len(pages) * PAGES_PER_READ >= len(self.table.addresses[number].pages)
+        ):
             own = readings.OwnLinks(
                 number,
                 self.table.web_urls,
@@ -270,26 +316,13 @@ class Indexer:
                 scanned.loose.names,
             )
             aim = self._aim(*self.cache.bodies.add(pickle.dumps(own)))
-        return self._parse_all(pages, texts, aim)
+        for start in range(0, len(pages), BATCH_PAGES):
+            some = pages[start : start + BATCH_PAGES]
+            yield partial(self._attempts_at, some, texts, None, aim)
 
     def _aim(self, links: Place = b"") -> bytes:
         bodies = os.fsencode(self.cache.bodies.path.absolute())
         return msgspec.msgpack.encode(readings.Aim(bodies, links))
-
-    def _parse_all(
-        self, pages: Sequence[SourcePage], texts: Includes, aim: bytes
-    ) -> Iterator[_Attempt]:
-        attempt = partial(self._attempts_at, texts=texts, seconds=None, aim=aim)
-        # a process more takes longer to start than a few pages to parse
-        threads = min(usable_cores(), -(-len(pages) // PAGES_PER_PROCESS)) or 1
-        batches = [
-            pages[start : start + BATCH_PAGES]
-            for start in range(0, len(pages), BATCH_PAGES)
-        ]
-        for made in in_order(attempt, batches, threads=threads, ahead=BATCHES_AHEAD):
-            for one in made:
-                yield one
-                self._progress.advance()
 
     def _parse_slow(self, texts: Includes) -> dict[Slug, tuple[bytes, ParsedFacts]]:
         slow, self._slow = self._slow, []
@@ -468,6 +501,9 @@ class _Attempt(Struct, frozen=True):
     includes: tuple[tuple[str, str], ...]
     seconds: float
     is_quick: bool
+
+
+_Call = Callable[[], list[_Attempt]]
 
 
 def _is_same(last: IndexedPage, page: SourcePage) -> bool:

@@ -273,7 +273,10 @@ def _not_below(least: str) -> bytes:
 def _rescored(postings: str, changes: Scores) -> str:
     """Postings with other scores of some documents."""
     if not postings:
-        return _postings(changes)
+        # there are millions: each costs a subtraction and a look-up
+        kept = [score for score in changes if score & _RANK_MASK]
+        earlier = chain([0], [score & ~_RANK_MASK for score in kept])
+        return "".join(map(_step, map(sub, kept, earlier)))
     steps = postings.translate(_NO_SCORES).split()
     slots = list(accumulate(map(_number, steps)))
     out: list[str] = []
@@ -303,13 +306,6 @@ def _rescored(postings: str, changes: Scores) -> str:
         out.append(_text(slots[done] - last))
         out.append(postings[end + len(steps[done]) :])
     return "".join(out)
-
-
-def _postings(scores: Scores) -> str:
-    # there are millions: each costs a subtraction and a look-up
-    kept = [score for score in scores if score & _RANK_MASK]
-    before = chain([0], [score & ~_RANK_MASK for score in kept])
-    return "".join(map(_step, map(sub, kept, before)))
 
 
 @lru_cache(maxsize=65_536)

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, chain, starmap
+from itertools import accumulate, chain, compress, starmap
 from pathlib import Path
 
 import msgspec
@@ -121,8 +121,11 @@ class SiteWriting:
         output = self._output
         self._progress.start("reading pages", self._page_count)
         self._problems += self._theme.problems
-        for number, scanned in enumerate(self._scanned):
-            self._read_wiki(number, scanned)
+        unread = [note is reports.NO_NOTE for note in self._notes]
+        new = dict(compress(enumerate(self._scanned), unread))
+        with self._indexer.reading_ahead(new):
+            for number, scanned in enumerate(self._scanned):
+                self._read_wiki(number, scanned)
         self._problems += self._indexer.kroki.problems
         # their memory is for the processes that render
         bounded_reader().close()

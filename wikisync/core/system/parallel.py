@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -33,7 +33,7 @@ def in_order(
     *,
     threads: int,
     ahead: int,
-) -> Iterator[ResultT]:
+) -> Generator[ResultT, None, None]:
     """The result of each item, in the order of the items.
 
     Each thread works on ``ahead`` items before the first is wanted, and no more, so

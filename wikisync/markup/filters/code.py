@@ -123,7 +123,7 @@ def drawn_html(draft: Draft, tool: str, language: str, text: str) -> str | None:
     if not draft.options.kroki or language == "kroki":
         return None
     kind = "plantuml" if tool == "plantuml" else language
-    svg = draft.include(diagrams.drawing_target(kind, text))
+    svg = draft.include(f"{diagrams.DRAWING}{kind}\0{text}")
     return None if svg is None else diagrams.picture_html(text, svg)
 
 
@@ -271,7 +271,11 @@ def highlighted(code: str, name: str) -> str:
         last_class = css_class
     # at once: there are hundreds, of a few characters each
     escaped = escape(BETWEEN_TEXTS.join(texts)).split(BETWEEN_TEXTS)
-    return "".join(map(span, classes, escaped))
+    spans = [
+        f'<span class="{css_class}">{html}</span>' if css_class and html else html
+        for css_class, html in zip(classes, escaped, strict=True)
+    ]
+    return "".join(spans)
 
 
 @functools.cache
@@ -284,11 +288,6 @@ def class_of(kind: object) -> str:
             return "" if css_class == "w" else str(css_class)
         kind = getattr(kind, "parent", None)
     return ""
-
-
-def span(css_class: str, html: str) -> str:
-    """Escaped text, in a span where it has a class."""
-    return f'<span class="{css_class}">{html}</span>' if css_class and html else html
 
 
 # -- fewer attempts --------------------------------------------------------------
