@@ -432,6 +432,8 @@ URL_IS_WRONG = "cannot use the database: its URL is wrong\n"
             2,
             "--listen nonsense is not HOST:PORT",
         ),
+        ("run postgresql://x --listen h:65536", 2, "--listen h:65536 is not"),
+        ("run postgresql://x --listen h:00000065536", 2, "--listen h:0000006"),
         (f"run postgresql://x --listen h:{'9' * 4301}", 2, "--listen h:9999"),
         ("status postgresql://nobody@127.0.0.1:9/none", 1, "cannot use the database: "),
         ("status postgres:/me:secret@127.0.0.1/none", 1, URL_IS_WRONG),

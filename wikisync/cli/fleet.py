@@ -206,7 +206,7 @@ def run(
     from wikisync.fleet.worker import FleetRunner, work_on_sites
 
     host, _, port = listen.rpartition(":")
-    if listen and not (host and port.isdecimal() and int(port[:6]) < 65_536):
+    if listen and not (host and port in map(str, range(65_536))):
         raise UsageError(f"--listen {listen} is not HOST:PORT, like 127.0.0.1:9108")
 
     async def work(rows: Rows) -> None:
