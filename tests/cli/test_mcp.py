@@ -1,6 +1,7 @@
 """``wikisync mcp``, driven by the client of the protocol's own SDK."""
 
 import os
+import shlex
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -136,15 +137,17 @@ async def test_created_page_has_a_history(cloned: Cloned, session: Session) -> N
 
 async def test_delete_has_to_be_allowed(cloned: Cloned, session: Session) -> None:
     async with session() as client:
-        version = (await call(client, "read_page", "guide"))["version"]
-        dry = await call(client, "delete_page", "guide", version=version)
-        assert "guide.md" in cloned.files()
+        cloned.write("our notes.md", "ours\n")
+        version = (await call(client, "read_page", "our notes"))["version"]
+        dry = await call(client, "delete_page", "our notes", version=version)
+        assert "our notes.md" in cloned.files()
     async with session("--allow-delete") as client:
-        await call(client, "delete_page", "guide", version=version)
+        gone = await call(client, "delete_page", "our notes", version=version)
 
     assert dry["outcome"] == "nothing was deleted"
-    assert "guide.md" not in cloned.files()
-    assert (await cloned.run("restore", "handbook/guide")).code == 0
+    assert "our notes.md" not in cloned.files()
+    assert (await cloned.run(*shlex.split(gone["undo"])[1:])).code == 0
+    assert cloned.files()["our notes.md"] == "ours\n"
 
 
 async def test_deletion_sends_nothing_below(cloned: Cloned, session: Session) -> None:

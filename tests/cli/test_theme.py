@@ -117,6 +117,9 @@ async def test_new_theme_touches_no_other_file(theme: Run, tmp_path: Path) -> No
     ours.mkdir()
     (ours / "theme.toml").write_text("mine")
     (await theme("new", ours)).ended(ExitCode.FAILED, "already exists")
+    spaced = await theme("new", tmp_path / 'my "own"')
+    assert f'theme = "{tmp_path}/my \\"own\\"" in [site]' in spaced.err
+    assert f"--theme '{tmp_path}/my \"own\"';" in spaced.err
     assert [path.name for path in ours.iterdir()] == ["theme.toml"]
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -54,12 +55,9 @@ def command() -> None:
 @click.pass_obj
 def list_themes(console: Console) -> None:
     """List the themes that come with wikisync."""
-    themes = [
-        theme_layers.theme_chain(name)[0].manifest
-        for name in theme_layers.theme_names()
-    ]
+    layers = (theme_layers.theme_chain(name)[0] for name in theme_layers.theme_names())
     names = "name version extends description"
-    shown = [fields(theme, names) for theme in themes if theme is not None]
+    shown = [fields(one.manifest, names) for one in layers if one.manifest is not None]
     if console.as_json:
         console.json(shown)
     else:
@@ -140,10 +138,11 @@ def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) ->
             raise folder_error("write", str(exc.filename or folder), exc) from exc
     word = "would write" if dry_run else "wrote"
     console.result("\n".join(f"{word} {folder / path}" for path in files))
-    shown = folder if "/" in str(folder) else f"./{folder}"
+    shown = str(folder) if "/" in str(folder) else f"./{folder}"
     console.note(
-        f'use it with theme = "{shown}" in [site] of wikisync.toml, or --theme {shown};'
-        " wikisync theme docs lists blocks, values and options"
+        f"use it with theme = {json.dumps(shown, ensure_ascii=False)} in [site] of"
+        f" wikisync.toml, or --theme {quote(shown)}; wikisync theme docs lists blocks,"
+        " values and options"
     )
 
 
@@ -154,7 +153,6 @@ def _help(option: ThemeOption) -> str:
         choices = ", ".join(json.dumps(choice) for choice in option.choices)
         words.append(f"one of {choices}")
     if option.minimum is not None or option.maximum is not None:
-        low = "" if option.minimum is None else option.minimum
-        high = "" if option.maximum is None else option.maximum
-        words.append(f"{low}..{high}")
+        ends = (option.minimum, option.maximum)
+        words.append("..".join("" if end is None else str(end) for end in ends))
     return "; ".join(words)

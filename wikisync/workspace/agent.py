@@ -222,7 +222,8 @@ class Agent(Struct, eq=False):
                 }
             await self._refuse_conflict(section, file)
             await asyncio.to_thread(self._desk(section).delete, file.path, text)
-            answer: Answer = {"outcome": "deleted", "undo": f"wikisync restore {page}"}
+            undo = errors.command_line("restore", page)
+            answer: Answer = {"outcome": "deleted", "undo": undo}
             return answer | await self._carried(section, file.slug)
 
     # -- its parts -----------------------------------------------------------------
