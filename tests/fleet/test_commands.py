@@ -355,6 +355,16 @@ async def test_quiet_instance_costs_two_requests_a_minute(fleet: Fleet) -> None:
     assert (await fleet.rows.counts()).pages == 5
 
 
+async def test_wiki_without_pages_costs_two_requests(fleet: Fleet) -> None:
+    """Nearly all wikis of an instance have none."""
+    async with counted(fleet) as proxy:
+        await fleet.service.add_project("docs/empty", visibility="public")
+        await fleet.discover()
+        before = len(proxy.requests())
+        await fleet.work()
+        assert len(proxy.requests()) - before == 2
+
+
 async def test_metrics_say_what_the_fleet_does(fleet: Fleet) -> None:
     meter = Meter()
     await fleet.work(fleet.worker(meter.at))

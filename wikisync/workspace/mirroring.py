@@ -292,7 +292,7 @@ class Mirroring:
                 read_at=read_at,
             )
             known, versions = self._mirror.versions(noted), None
-            if step.copy is not before or known == UNKNOWN:
+            if step.copy is not before or (known == UNKNOWN and step.copy.pages):
                 versions = await _versions(
                     repository, known, before, step.copy, read_at
                 )
