@@ -1,10 +1,10 @@
 """The output folder: what is ours in it, and how a new site takes its place.
 
 A build first writes everything that changed into ``-/staging/``, the new manifest
-last; only then are files renamed into place, files that are gone removed, and
-the manifest swapped.  So a full disk or an error leaves the old site as it was,
-byte for byte, and an interrupt during the swap leaves whole files, all of them
-named in one of two manifests, which the next build puts right.
+last; only then do files take the places of those before, are gone ones removed, and
+the manifest swapped.  So a full disk or an error leaves the old site as it was, byte
+for byte, and an interrupt during the swap leaves whole files, all of them named in one
+of two manifests, which the next build puts right, as what a power cut made shorter.
 
 Rules that hold here: a file that no manifest of ours names is never replaced or
 removed; no symbolic link is followed; a manifest is read as hostile input.
