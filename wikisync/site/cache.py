@@ -44,10 +44,9 @@ BODIES = b"bodies"
 """The key of the name of the file that rows lead to now."""
 CACHE_VERSION = 11
 WAIT_S = 10
-PAGE_BYTES = 32 * 1024
-"""A build notes megabytes: SQLite's own size takes eight times as many calls."""
-CACHED_PAGES = 512
-"""In memory until a build ends: pages that leave sooner are written twice."""
+PAGE_BYTES, CACHED_PAGES = 32 * 1024, 512
+"""A build notes megabytes: pages of SQLite's own size take eight times as many calls,
+and those that leave memory before the end are written twice."""
 ROWS_PER_COMMIT = 5000
 """An interrupted first build loses at most so many, three for each page.
 
