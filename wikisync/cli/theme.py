@@ -101,7 +101,8 @@ def show_theme(console: Console, name: str) -> None:
 @click.pass_obj
 def show_docs(console: Console) -> None:
     """Print the reference for theme authors: blocks, values, filters, options."""
-    console.result(theme_layers.contract_file().read_text(encoding="utf-8").rstrip())
+    contract = theme_layers.builtin_folder().parent / "docs" / "themes.md"
+    console.result(contract.read_text(encoding="utf-8").rstrip())
 
 
 @command.command("new", epilog="Example: wikisync theme new ./themes/ours")

@@ -165,9 +165,8 @@ def linked_ways(source: str) -> tuple[str, ...]:
 def _add_ways(
     found: dict[str, None], text: str, is_named: re.Pattern[str] = _HAS_EXTENSION
 ) -> None:
-    for way in _spellings(text):
-        if is_named.search(way) and _is_way(way):
-            found[way] = None
+    ways = filter(_is_way, filter(is_named.search, _spellings(text)))
+    found |= dict.fromkeys(ways)
 
 
 def _spellings(text: str) -> Iterator[str]:

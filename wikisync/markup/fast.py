@@ -67,7 +67,7 @@ def with_signs(html: str, boxes: Boxes) -> str:
                 out.append(f">{BOX}{boxes.sign_of_item(position)}")
                 behind = behind.removeprefix(f">{BOX}")
             elif before.endswith(BOX):
-                out.append(boxes.sign_in_cell(position))
+                out.append(attribute(SIGN_IN_BOX.match(boxes.text_at(position)[1])))
         out.append(behind)
         before = behind
     return "".join(out)
@@ -83,7 +83,7 @@ class Boxes:
 
     def sign_of_item(self, position: str) -> str:
         """Attribute with the sign of the item that begins there, or nothing."""
-        number, text = self._text_at(position)
+        number, text = self.text_at(position)
         start = ITEM_START.match(text)
         if start is None:
             return ""
@@ -93,11 +93,7 @@ class Boxes:
             rest = NEXT_LINE_START.sub("", self._lines[number], count=1)
         return attribute(SIGN_IN_BOX.match(rest))
 
-    def sign_in_cell(self, position: str) -> str:
-        """Attribute with the sign of the box that begins there, or nothing."""
-        return attribute(SIGN_IN_BOX.match(self._text_at(position)[1]))
-
-    def _text_at(self, position: str) -> tuple[int, str]:
+    def text_at(self, position: str) -> tuple[int, str]:
         """Line and what stands there; line 0 for what is no position."""
         line, _, column = position.partition("-")[0].partition(":")
         if not (line.isdecimal() and column.isdecimal()):

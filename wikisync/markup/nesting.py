@@ -271,8 +271,9 @@ def cap_tags(html: str, dropped: list[Dropped]) -> str:
                 endless.add(name)
         is_renamed = name in ODD or name in endless
         name = f"x-{name}" if is_renamed else name
-        outer = "" if end else nest.room_for(name)
-        if outer:
+        frame = nest.formatting[-1]
+        if not end and name in FORMATTING and len(frame) >= FORMATTING_DEPTH_MAX:
+            outer = frame[-1].name
             nest.close(outer)
             dropped.append(Dropped(TOO_MANY_OPEN, tag))
             kept += (html[start:tag_start], f"</{outer}>")
@@ -342,12 +343,6 @@ class Nest:
         self.formatting: list[list[Element]] = [[]]
         """Formatting without an end tag yet, for each cell around; what is no longer
         open of the last cell's is opened anew by the next text."""
-
-    def room_for(self, name: str) -> str:
-        """What must be closed so that one more formatting element can be opened."""
-        frame = self.formatting[-1]
-        is_full = name in FORMATTING and len(frame) >= FORMATTING_DEPTH_MAX
-        return frame[-1].name if is_full else ""
 
     def open(self, name: str, tag: str) -> bool:
         """Open an element; False where its start tag must go."""

@@ -160,7 +160,10 @@ def cleaned_tokens(
     if any(" href=" not in written[index] for index in links) or any(
         " src=" not in written[index] for index in pictures
     ):
-        marked = mark_addresses(html)
+        marked = MARKUP.sub(
+            lambda one: ADDRESS.sub(mark_address, one[0]) if one["name"] else one[0],
+            html,
+        )
         if marked != html:
             document = Document(clean(marked))
             take_addresses(document)
@@ -231,13 +234,6 @@ def own_tokens(html: str) -> Document | None:
     return document
 
 
-def mark_addresses(html: str) -> str:
-    """Write ``MARK`` before each address that the sanitiser would drop."""
-    return MARKUP.sub(
-        lambda tag: ADDRESS.sub(mark_address, tag[0]) if tag["name"] else tag[0], html
-    )
-
-
 def mark_address(found: re.Match[str]) -> str:
     """An attribute with its mark, if it needs one."""
     if not found["name"]:
@@ -287,9 +283,8 @@ def kept_attribute(tag: str, name: str, value: str, *, is_markdown: bool) -> str
     """The value to keep for an attribute of a page by its list, or None."""
     if name == "class":
         allowed = MARKDOWN_CLASSES.get(tag, frozenset())
-        return allowed_classes(
-            value, allowed if is_markdown else DOCUMENT_CLASSES | allowed
-        )
+        allowed = allowed if is_markdown else DOCUMENT_CLASSES | allowed
+        return " ".join(filter(allowed.__contains__, value.split())) or None
     if name == "id":
         return value if is_allowed_id(tag, value, is_markdown=is_markdown) else None
     if name == "style":
@@ -314,12 +309,6 @@ def is_allowed_id(tag: str, value: str, *, is_markdown: bool) -> bool:
     if tag in HEADINGS:
         return HEADING_ID.fullmatch(value) is not None
     return is_footnote and tag in {"a", "li"}
-
-
-def allowed_classes(value: str, allowed: frozenset[str]) -> str | None:
-    """The classes among the allowed ones, or None where none is left."""
-    kept = [word for word in value.split() if word in allowed]
-    return " ".join(kept) or None
 
 
 def drop_loose_parts(document: Document) -> None:

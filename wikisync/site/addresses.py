@@ -149,11 +149,6 @@ class WikiAddresses(Struct, frozen=True):
     stubs: Mapping[str, Slug] = field(default_factory=dict)
     """The same by the output paths of the old names, where nothing else lies."""
 
-    def why_left_out(self, path: str) -> str:
-        """Why the site has not got a file, if more is known of it or its folders."""
-        ways = (path, *folders_above(path))
-        return next((self.left_out[way] for way in ways if way in self.left_out), "")
-
     def file(self, path: str) -> str:
         """Output path of an attachment, or of a loose file."""
         if (found := self.attachments.get(AttachmentPath(path))) is not None:

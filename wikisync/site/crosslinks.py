@@ -16,7 +16,13 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from wikisync.core.model import AttachmentPath, Slug, in_form_c, split_extension
+from wikisync.core.model import (
+    AttachmentPath,
+    Slug,
+    folders_above,
+    in_form_c,
+    split_extension,
+)
 from wikisync.folder.ignore import NO_PATTERNS, Patterns
 from wikisync.folder.naming import attachment_path, is_hidden, is_unlisted
 from wikisync.markup import links as rules
@@ -235,7 +241,8 @@ class WikiTable:
             name = loose.named(file)
             if name is not None and file not in known.pages and name in loose:
                 return name, known.file(name)
-            return "", loose.why_kept_back(file) or known.why_left_out(file)
+            why = map(known.left_out.get, (file, *folders_above(file)))
+            return "", loose.why_kept_back(file) or next(filter(None, why), "")
         if (attachment := index.find_attachment(path)) is not None:
             return attachment, known.attachments[attachment]
         slug = index.find(path)

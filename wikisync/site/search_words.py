@@ -140,12 +140,9 @@ def document_words(
     headings = "\n".join([part.heading for part in parts])
     texts = "\n".join([part.text for part in parts])
     words = scored_words(title, headings, texts, slug)
-    return words | dict.fromkeys(map(tag_word, tags), SCORES[-1])
-
-
-def tag_word(tag: str) -> str:
-    """What stands for a tag among the words, none of which begins so."""
-    return "=" + _NO_WORD.sub("_", fold(" ".join(tag.split())))[:WORD_CHARS_MAX]
+    # no other word begins as what stands for a tag
+    named = (_NO_WORD.sub("_", fold(" ".join(tag.split()))) for tag in tags)
+    return words | {f"={name[:WORD_CHARS_MAX]}": SCORES[-1] for name in named}
 
 
 def packed_words(words: Mapping[str, str]) -> bytes:

@@ -192,11 +192,6 @@ def builtin_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "themes"
 
 
-def contract_file() -> Path:
-    """``docs/themes.md``, the contract with theme authors."""
-    return builtin_folder().parent / "docs" / "themes.md"
-
-
 def theme_chain(name: str) -> list[Layer]:
     """The theme of that name or path, each that it extends, ``default`` at the end."""
     chain: list[Layer] = []

@@ -205,7 +205,9 @@ class _Scan:
             case "dollar":
                 return self._read_dollar(found)
             case "entity":
-                return self._read_entity(found)
+                name = found[0].removesuffix("{}").removeprefix("\\")
+                sign = ENTITIES.get(name) if self._inline.has_entities else None
+                return None if sign is None else (escape(sign), found.end())
             case "snippet":
                 return self._read_snippet(found)
             case "macro":
@@ -295,11 +297,6 @@ class _Scan:
             return None
         html = math_html(formula, is_inline=dollars == "$")
         return html, end + len(dollars)
-
-    def _read_entity(self, found: re.Match[str]) -> tuple[str, int] | None:
-        name = found[0].removesuffix("{}").removeprefix("\\")
-        sign = ENTITIES.get(name) if self._inline.has_entities else None
-        return None if sign is None else (escape(sign), found.end())
 
     def _read_snippet(self, found: re.Match[str]) -> tuple[str, int] | None:
         end = self._next("@@", found.end())
