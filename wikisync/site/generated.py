@@ -319,7 +319,6 @@ def stub_page(site: contexts.SiteContext, at: str, to: str, moved: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="refresh" content="0; url={escape(link)}">\n{canonical}'
         # without an icon of its own a browser asks the server for one that is not there
-        '<meta name="color-scheme" content="light dark">\n'
         f'<link rel="icon" href="data:,">\n<title>{escape(moved)}</title>\n'
         f'<main><h1><a href="{escape(link)}">{escape(moved)}</a></h1></main>\n</html>\n'
     )
