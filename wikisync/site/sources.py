@@ -283,6 +283,7 @@ def scan_wiki(
     templates = pages if page_templates else {}
     attachments: dict[model.AttachmentPath, IndexedFile] = {}
     files: dict[str, IndexedFile] = {}
+    vanished: list[str] = []
     with _folders(source.folder) as folders:
         for file in sorted(scanned.pages, key=attrgetter("slug")):
             if not is_text(file.slug):
@@ -292,7 +293,7 @@ def scan_wiki(
                 continue
             state = index.look(folders, file.path, file.status)
             if state is None:
-                problems.append(_vanished(file.path))
+                vanished.append(file.path)
                 continue
             if state.page is None:
                 named = model.PageState(file.slug, file.format, state.digest)
@@ -305,9 +306,12 @@ def scan_wiki(
         for path, status in sorted(scanned.attachments.items()):
             state = index.look(folders, path, status)
             if state is None:
-                problems.append(_vanished(path))
+                vanished.append(path)
                 continue
             files[path] = attachments[path] = state
+    said = "could not be read and is not in the site"
+    advice = "check its permissions and build again"
+    problems += [model.Problem("unreadable", path, said, advice) for path in vanished]
     redirects = b""
     # where a sync or git put them into the folder
     with suppress(OSError, FolderError):
@@ -473,15 +477,6 @@ def is_text(slug: str) -> bool:
         return slug.isascii() or bool(slug.encode())
     except UnicodeEncodeError:
         return False
-
-
-def _vanished(path: str) -> model.Problem:
-    return model.Problem(
-        "unreadable",
-        path,
-        "could not be read and is not in the site",
-        "check its permissions and build again",
-    )
 
 
 # The history of a folder: of the git work tree that it lies in, else what syncs saw.
