@@ -359,6 +359,10 @@ async def test_a_red_link_creates_its_page_by_keyboard(author: Author) -> None:
     await author.page.keyboard.press("Enter")
     await dialog.get_by_role("button", name="Create", exact=True).click()
     await author.source.get_by_text("# next").wait_for()
+    templates = author.root / "templates"
+    async with author.page.expect_response("**/-/preview/source"):
+        (templates / "diary.md").write_text("# Diary of today\n")
+        (author.root / "plans" / "next.md").write_text("# next\n\nOther.\n")
     await author.button("More: new page, rename, delete").click()
     await author.button("New page…").click()
     name = author.page.get_by_label("Name, with the folder")
@@ -368,9 +372,9 @@ async def test_a_red_link_creates_its_page_by_keyboard(author: Author) -> None:
     )
     await name.fill("plans/last")
     begin = author.page.get_by_label("Begin with")
-    await begin.select_option("templates/minutes")
+    await begin.select_option("templates/diary")
     await author.button("Create").click()
-    await author.source.get_by_text("# Minutes of today").wait_for()
+    await author.source.get_by_text("# Diary of today").wait_for()
     plans = (author.root / "plans").iterdir()
     assert sorted(one.name for one in plans) == ["last.md", "next.md"]
 

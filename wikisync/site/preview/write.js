@@ -907,7 +907,9 @@ class Editor extends Desk {
 		// the day in local time, for those who write a page a day
 		name.append(this.make("datalist", { id: "days" }, this.make("option", { value: folder + new Date().toLocaleDateString("sv") })));
 		name.querySelector("input").setAttribute("list", "days");
-		const answer = await this.dialog("New page", [name, ...this.beginnings(this.templates)], { create: "Create" });
+		// templates come and go, too
+		const { templates } = await this.ask("source").catch(() => this);
+		const answer = await this.dialog("New page", [name, ...this.beginnings(templates)], { create: "Create" });
 		if (!answer?.name) return;
 		const made = await this.ask("create", { name: answer.name, template: answer.template });
 		if (!this.keep()) return;
