@@ -14,6 +14,7 @@ from wikisync.errors import SiteError
 from wikisync.site.cache import (
     BODIES_NAME,
     CACHE_NAME,
+    KEYS_PER_SELECT,
     NO_NOTE,
     SPARE_ROWS,
     BuildNote,
@@ -40,6 +41,18 @@ def test_rows_are_there_in_the_next_build(tmp_path: Path) -> None:
         assert cache.facts("finished", b"k") is None
         store(cache, b"other", b"l")
         assert cache.facts("parsed", b"l") == b"facts"
+
+
+def test_facts_of_many_rows_come_in_order_new_ones_too(tmp_path: Path) -> None:
+    keys = [b"%d" % number for number in range(KEYS_PER_SELECT + 3)]
+    with open_cache(tmp_path) as cache:
+        for key in reversed(keys[2:]):
+            store(cache, b"body", key)
+    run_on(tmp_path, "UPDATE parsed SET value = x'0102030405' WHERE key = x'32'")
+    with open_cache(tmp_path) as cache:
+        store(cache, b"body", keys[0])
+        found = list(cache.facts_of("parsed", keys))
+    assert found == [b"facts", None, None] + [b"facts"] * KEYS_PER_SELECT
 
 
 def stored_row(folder: Path) -> None:

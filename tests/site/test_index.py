@@ -164,3 +164,29 @@ def test_pages_of_the_next_wiki_are_parsed_before_it_is_indexed(tmp_path: Path) 
             second = indexer.index(1, scanned[1])
         assert second.pages[Slug("second")].finished.targets == ("home",)
         assert second == indexer.index(1, scanned[1])
+
+
+def test_what_is_known_of_all_pages_of_a_wiki_is_asked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def rows(cache: Cache, statement: str, *keys: object) -> list[Any]:
+        if " parsed " in statement:
+            asked.append(keys)
+        return ask(cache, statement, *keys)
+
+    ask = Cache.rows
+    folder = unpack(WIKI, tmp_path / "wiki")
+    with open_cache(tmp_path / "cache") as cache:
+        source = wiki_source(folder)
+        scanned = scan_wiki(source, cache)
+        table = WikiTable(
+            [service_address(source)], site_addresses([scanned], SiteOptions("Docs"))
+        )
+        indexer = Indexer(cache, table, SilentProgress(), MarkupOptions(), Attempts())
+        monkeypatch.setattr(Cache, "rows", rows)
+        with indexer.reading_ahead({0: scanned}):
+            indexer.index(0, scanned)
+    # once to parse them ahead, once to find those that came meanwhile
+    assert [len(keys) for keys in asked] == [4, 4]

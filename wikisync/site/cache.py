@@ -21,7 +21,7 @@ import os
 import sqlite3
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -47,6 +47,7 @@ WAIT_S = 10
 PAGE_BYTES, CACHED_PAGES = 32 * 1024, 512
 """A build notes megabytes: pages of SQLite's own size take eight times as many calls,
 and those that leave memory before the end are written twice."""
+KEYS_PER_SELECT = 500
 ROWS_PER_COMMIT = 5000
 """An interrupted first build loses at most so many, three for each page.
 
@@ -76,10 +77,6 @@ _TABLES = {
 
 class CacheDamaged(SiteError):
     """What was damaged is thrown away; the same work succeeds the next time."""
-
-
-class _RowDamaged(sqlite3.DatabaseError):
-    """A row is not what was stored."""
 
 
 def with_cache(folder: Path, work: Callable[[Cache], T]) -> T:
@@ -163,16 +160,17 @@ class Cache:
 
     def facts(self, stage: Stage, key: bytes) -> bytes | None:
         """What a row says itself; None where there is none."""
-        with contextlib.suppress(_RowDamaged):
-            value = self._value(stage, key)
-            return None if value is None else value[PLACE.size :]
-        return None
+        return next(self.facts_of(stage, [key]))
+
+    def facts_of(self, stage: Stage, keys: Sequence[bytes]) -> Iterator[bytes | None]:
+        """The same of many rows, in their order."""
+        for value in self._values(stage, keys):
+            yield None if value is None else value[PLACE.size :]
 
     def place(self, stage: Stage, key: bytes) -> Place:
         """The place of a row's text; raises ``sqlite3.DatabaseError`` if it is lost."""
-        value = self._value(stage, key)
-        if value is None:
-            raise _RowDamaged("a row is gone")
+        if (value := next(self._values(stage, [key]))) is None:
+            raise sqlite3.DatabaseError("a row is gone, or not what was stored")
         return value[: PLACE.size]
 
     def body(self, stage: Stage, key: bytes) -> bytes:
@@ -235,10 +233,7 @@ class Cache:
 
     def _opened_bodies(self) -> Bodies:
         """The file of bodies that the state names, and no other one; or a new one."""
-        noted = None
-        with contextlib.suppress(_RowDamaged):
-            noted = self._value("state", BODIES)
-        name = os.fsdecode(noted or b"")
+        name = os.fsdecode(next(self._values("state", [BODIES])) or b"")
         for path in self.folder.glob(BESIDE):
             if path.name != name:
                 path.unlink(missing_ok=True)
@@ -257,17 +252,16 @@ class Cache:
         self._connection.execute("REPLACE INTO state VALUES (?, ?)", row)
         return Bodies(path)
 
-    def _value(self, table: str, key: bytes) -> bytes | None:
-        if (place := (table, key)) in self._new:
-            return self._new[place][SUM_BYTES:]
-        statement = f"SELECT value FROM {table} WHERE key = ?"  # noqa: S608 - a literal
-        stored = next(iter(self.rows(statement, key)), (None,))[0]
-        if stored is None:
-            return None
-        if (value := checked(key, stored)) is not None:
-            return value
-        self._connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))  # noqa: S608
-        raise _RowDamaged("a row is not what was stored")
+    def _values(self, table: str, keys: Sequence[bytes]) -> Iterator[bytes | None]:
+        """What is stored under each key; None where nothing is, or it is damaged."""
+        for start in range(0, len(keys), KEYS_PER_SELECT):
+            some = keys[start : start + KEYS_PER_SELECT]
+            found = {key: self._new.get((table, key)) for key in some}
+            if asked := [key for key, value in found.items() if value is None]:
+                marks = ",".join("?" * len(asked))
+                statement = f"SELECT * FROM {table} WHERE key IN ({marks})"  # noqa: S608 - a literal
+                found |= self.rows(statement, *asked)
+            yield from (checked(key, found[key]) for key in some)
 
 
 def _connect(folder: Path) -> sqlite3.Connection:

@@ -130,9 +130,10 @@ class Indexer:
                 keys[slug] = self._parsed_key(page, page.digest, options)
         unknown = []
         self._progress.advance(len(scanned.pages) - len(keys))
-        for slug, key in keys.items():
+        rows = self.cache.facts_of("parsed", [*keys.values()])
+        for (slug, key), row in zip(keys.items(), rows, strict=True):
             page, is_chosen = scanned.pages[slug], chosen is None or slug in chosen
-            facts = self._known(page, key, texts, is_chosen=is_chosen)
+            facts = self._known(page, row, texts, is_chosen=is_chosen)
             if facts is not None:
                 parsed[slug] = key, facts
             elif is_chosen:
@@ -204,7 +205,8 @@ class Indexer:
         """Parse one page ahead, so that the cache knows it."""
         texts = Includes(scanned, self.kroki)
         key = self._parsed_key(page, page.digest, self._options_for(scanned))
-        if self._known(page, key, texts) is None:
+        row = self.cache.facts("parsed", key)
+        if self._known(page, row, texts, is_chosen=True) is None:
             for made in self._attempts_at([page], texts, None, self._aim()):
                 self._keep(made)
         self._parse_slow(texts)
@@ -245,13 +247,12 @@ class Indexer:
     # Phase A ----------------------------------------------------------------------
 
     def _known(
-        self, page: SourcePage, key: bytes, texts: Includes, *, is_chosen: bool = True
+        self, page: SourcePage, row: bytes | None, texts: Includes, *, is_chosen: bool
     ) -> ParsedFacts | None:
         """A page's facts without parsing it; None where it has to be."""
-        stored = self.cache.facts("parsed", key)
-        if stored is None:
+        if row is None:
             return None
-        known = _PARSED_FACTS.decode(stored)
+        known = _PARSED_FACTS.decode(row)
         for target, digest in known.includes:
             if texts.digest(page.slug, target) != digest:
                 return None
@@ -273,13 +274,11 @@ class Indexer:
             yield
 
     def _unknown(self, number: int, scanned: ScannedWiki) -> Iterator[_Call]:
-        options, known = self._options_for(scanned), partial(self.cache.facts, "parsed")
-        pages = [
-            page
-            for page in scanned.pages.values()
-            if known(self._parsed_key(page, page.digest, options)) is None
-        ]
-        yield from self._batches(number, pages, Includes(scanned, self.kroki))
+        options, pages = self._options_for(scanned), [*scanned.pages.values()]
+        keys = [self._parsed_key(page, page.digest, options) for page in pages]
+        rows = zip(pages, self.cache.facts_of("parsed", keys), strict=True)
+        unknown = [page for page, row in rows if row is None]
+        yield from self._batches(number, unknown, Includes(scanned, self.kroki))
         yield list
 
     def _read_all(
