@@ -50,6 +50,8 @@ class World:
     """Whether the wiki tells a page's identity."""
     deletions: list[tuple[str, str, int]] = field(default_factory=list)
     """Side, name and page of every removal carried out."""
+    carried: set[str] = field(default_factory=set)
+    """Names that pages of the wiki had, which went along when we renamed another."""
     writes: int = 0
 
     # -- planning ----------------------------------------------------------------
@@ -174,8 +176,10 @@ class World:
     def move_remote(self, slug: str, target: str, record: str, theirs: Digest) -> bool:
         if not holds(self.remote, slug, theirs):
             return False
+        before = self.remote.keys() - {slug}
         if not rename_remote(self.remote, slug, target):
             return False
+        self.carried |= before - self.remote.keys()
         self.writes += 1
         return self.rebind(record, target)
 
@@ -359,7 +363,7 @@ def run_schedule(rng: random.Random) -> Rest:
     order = rng if rng.random() < 0.5 else None
     rounds, held = world.rest(order)
     check_rest(before, world, held)
-    away = {"local": there.away, "remote": here.away}
+    away = {"local": there.away | world.carried, "remote": here.away}
     for side, slug, page in world.deletions:
         assert away[side] & {slug, page}, f"nobody deleted {slug} on the other side"
     return Rest(rounds, len(held), edits, len(world.deletions))
