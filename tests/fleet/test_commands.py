@@ -21,7 +21,7 @@ from wikisync.core.system.locks import locked_folder
 from wikisync.errors import SiteError, UsageError
 from wikisync.fleet import rows as rows_module
 from wikisync.fleet.parts import DatabaseServer
-from wikisync.fleet.rows import Row, Rows
+from wikisync.fleet.rows import POOL_MAX, Row, Rows
 from wikisync.fleet.settings import OWNER, PlaceTaken, Settings, own
 from wikisync.fleet.worker import FleetBudget, Meter, worker_app
 from wikisync.site.bucket import Bucket, open_bucket
@@ -389,14 +389,18 @@ async def test_worker_answers_while_the_database_is_away(
     await fleet.work(fleet.worker(meter.at))
     event = {"object_kind": "wiki_page", "project": {"path_with_namespace": PATH}}
     headers = {TOKEN_HEADER: "secret"}
+    # as long as Prometheus and the service wait
+    waits = aiohttp.ClientTimeout(total=10)
     async with (
         listening(worker_app(fleet.rows, meter, "secret"), "127.0.0.1:0") as url,
-        aiohttp.ClientSession() as session,
+        aiohttp.ClientSession(timeout=waits) as session,
     ):
         await asyncio.to_thread(postgres.stop)
         try:
-            async with session.get(f"{url}/metrics") as answer:
-                told = await answer.text()
+            # what the pool has fails at once, and then it waits for the server
+            for _ in range(POOL_MAX):
+                async with session.get(f"{url}/metrics") as answer:
+                    told = await answer.text()
             async with session.post(f"{url}/hook", json=event, headers=headers) as hook:
                 assert (answer.status, hook.status) == (200, 202)
         finally:

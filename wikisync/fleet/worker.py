@@ -70,6 +70,8 @@ SILENT_MAX_S = 20.0
 AGAIN_S = 2.0
 """Between two lives."""
 CYCLE_MAX_S = 3600.0
+ANSWER_S = 5.0
+"""Prometheus and the service wait 10 s for an answer."""
 
 Work = Callable[[Row], Awaitable[None]]
 Idle = Callable[[], Awaitable[None]]
@@ -298,8 +300,7 @@ class FleetRunner:
                     connection = connection or psycopg.connect(
                         str(self._rows.pool.conninfo), autocommit=True
                     )
-                    beat = connection.execute(BEAT, (self.name, self._dead_s))
-                    row = beat.fetchone()
+                    row = connection.execute(BEAT, (self.name, self._dead_s)).fetchone()
                 except psycopg.Error as error:
                     log.warning("cannot beat: %s", error)
                     if connection:
@@ -401,17 +402,18 @@ def metrics_text(counts: Counts | None, meter: Meter) -> str:
 def worker_app(rows: Rows, meter: Meter, secret: str) -> web.Application:
     """What answers at ``/metrics`` and ``/hook``, though the database is away."""
 
+    async def asked(answer: Awaitable[Any]) -> Any:
+        with suppress(psycopg.Error, TimeoutError):
+            return await asyncio.wait_for(answer, ANSWER_S)
+        return None
+
     async def see(event: Any, path: str, _slug: str) -> bool:
-        with suppress(psycopg.Error):  # the next list tells it, too
-            return event.object_kind == "wiki_page" and await rows.hint(path)
-        return False
+        # the next list tells it, too
+        return event.object_kind == "wiki_page" and bool(await asked(rows.hint(path)))
 
     async def show(_request: web.Request) -> web.Response:
-        counts = None
-        with suppress(psycopg.Error):
-            counts = await rows.counts()
-        text, kind = metrics_text(counts, meter), {"Content-Type": METRICS_TYPE}
-        return web.Response(text=text, headers=kind)
+        text = metrics_text(await asked(rows.counts()), meter)
+        return web.Response(text=text, headers={"Content-Type": METRICS_TYPE})
 
     app = new_app(secret.encode(), see)
     app.router.add_get("/metrics", show)

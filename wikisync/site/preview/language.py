@@ -348,9 +348,8 @@ class PageServer(LanguageServer):
 
 def _is_unexpected(record: logging.LogRecord) -> bool:
     """Whether it is no refusal, which the editor shows."""
-    return not (
-        record.exc_info and isinstance(record.exc_info[1], JsonRpcInvalidParams)
-    )
+    error = record.exc_info and record.exc_info[1]
+    return not isinstance(error, JsonRpcInvalidParams)
 
 
 def _fail(error: WikisyncError) -> PreviewInputs:

@@ -244,8 +244,7 @@ class Preview:
         """Keep the site in sync with the files."""
         kept = contextlib.ExitStack()
         try:
-            store = await self._in_thread(kept.enter_context, held_cache(cache))
-            self._site.use(store)
+            self._site.use(await self._in_thread(kept.enter_context, held_cache(cache)))
             async with beside(
                 self._follow_files(),
                 self._follow_start(),
