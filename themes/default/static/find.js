@@ -83,7 +83,7 @@ function marked(tag, line, words) {
 // With headings, and the text below the best.
 async function hit([slot, score], words) {
 	const [title, url, wiki, some, lead, size, changed] = await pageOf(slot, 0);
-	const [texts, more] = await textsOf(slot, size);
+	const [texts = [], more = []] = await textsOf(slot, size);
 	const sections = [...some, ...more];
 	const rates = sections.map(([id, heading], i) => rate(id ? heading : title, words) * 4 + rate(texts[i], words));
 	const best = rates.indexOf(Math.max(...rates));
@@ -122,16 +122,14 @@ function searchIn(field, note, near, list, limit) {
 		const isAsked = query.words[0] || query.tags[0];
 		spent = 0;
 		budget = most * Math.ceil(limit / 10);
-		let words = [], shown = [], pages = [], hits = [], say = "", isWhole, isMore;
+		let words = [], shown = [], pages = [], hits = [], say = "", isWhole, checked, isMore;
 		try {
-			const ask = async () => ([pages, isWhole, isMore] = await find(query, field.form.wiki?.value, near));
-			if (isAsked) await ask();
-			// a phrase may be in the next pages
-			for (; isMore && !pages[0] && budget < 4 * most; budget += most) await ask();
+			if (isAsked) [pages, isWhole, checked, isMore] = await find(query, field.form.wiki?.value, near);
 			words = query.words.map(stemOf);
 			shown = await ranked(pages, words, limit);
 			hits = (await Promise.all(shown.map((it) => hit(it, words)))).sort((a, b) => b[0] - a[0]).map((it) => it[1]);
-			if (field.value.trim()) say = isMore || (isWhole && 0 in pages) ? text[1 in pages || isMore ? "other" : "one"].replace("{n}", pages.length + (isMore ? "+" : "")) : text.none;
+			const which = isMore ? "phrase" : 0 in pages && !(1 in pages) ? "one" : "other";
+			if (field.value.trim()) say = checked || isMore || (isWhole && 0 in pages) ? text[which].replace("{n}", pages.length).replace("{m}", checked) : text.none;
 		} catch {
 			say = text.failed;
 		}
@@ -155,12 +153,13 @@ const count = (postings) => parseInt(postings.match(/^\d+!/) || postings.match(/
 const unpack = async (packed) =>
 	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
 
-// Texts of a page, and headings not beside its title.
+// Texts of a page, and headings not beside its title; nothing if bytes do not last.
 async function textsOf(slot, size) {
 	const cost = waiting[[slot, 1]] ? 0 : size * 1024;
-	if (cost && cost > left()) return [[], []];
+	if (cost && cost > left()) return [];
 	left(cost);
 	const [packed, ...more] = await pageOf(slot, 1);
+	if (cost) left(packed.length - cost);
 	return [await unpack(packed).catch(() => []), more];
 }
 
@@ -218,14 +217,20 @@ async function meant(word, least) {
 	return two && !(few[0]?.[1] > two[1]) ? two[0].map((it) => [it]) : few[0] ? [few.map((it) => it[0])] : [];
 }
 
-// Forms of all words, and of what was meant.
-async function unitsOf(query, total) {
+// Forms of all words, and of what was meant; those of a phrase as they are.
+async function unitsOf(query, quoted, total) {
 	const telling = query.words.filter((it) => !common.test(it)), words = telling[0] ? telling : query.words;
 	const units = [], names = [];
-	const forms = await Promise.all(words.map((word, i) => formsOf(word, !words[i + 1])));
+	const forms = await Promise.all(words.map((word, i) => (quoted.has(word) ? exactly([word]) : formsOf(word, !words[i + 1]))));
 	for (let i = 0; i < words.length; i++) {
 		let word = words[i];
 		const fit = forms[i], next = words[i + 1];
+		if (quoted.has(word)) {
+			fit.isQuoted = true;
+			units.push(fit);
+			names.push(word);
+			continue;
+		}
 		const joined = next && !pair.test(word + next) ? await exactly([word + next, `${word}_${next}`]) : [];
 		if (joined[0] && !(fit[0] && forms[i + 1][0])) {
 			word += next;
@@ -275,18 +280,19 @@ async function find(query, wiki, near) {
 	const scores = new Map();
 	near = wiki || wikis.find((it) => it[0] === near)?.[1];
 	const inside = near && (await slotsIn(near));
+	const needed = await Promise.all(tags.map(async (tag) => scoresOf(await exactly([tag]), total)));
+	if (!query.words[0]) needed[0]?.forEach((score, slot) => scores.set(slot, [0, score]));
 	let whole = 0;
-	for (const forms of await unitsOf(query, total)) {
+	for (const forms of await unitsOf(query, new Set(phrases.join(" ").split(" ")), total)) {
 		const found = scoresOf(forms, total, inside);
 		whole += found.weight;
+		if (forms.isQuoted && found.weight) needed.push(found);
 		found.forEach((score, slot) => {
 			const [weight, sum] = scores.get(slot) || [0, 0];
 			scores.set(slot, [weight + found.weight, sum + score]);
 		});
 	}
-	const tagged = await Promise.all(tags.map(async (tag) => scoresOf(await exactly([tag]), total)));
-	if (!query.words[0]) tagged[0]?.forEach((score, slot) => scores.set(slot, [0, score]));
-	const fit = [...scores].filter(([slot]) => tagged.every((it) => it.has(slot)) && (!wiki || inside.has(slot)));
+	const fit = [...scores].filter(([slot]) => needed.every((it) => it.has(slot)) && (!wiki || inside.has(slot)));
 	const most = Math.max(...fit.map((it) => it[1][0]));
 	// a near wiki is first if a page of it has most words
 	const isNear = fit.some((it) => inside?.has(it[0]) && it[1][0] >= most * 0.9);
@@ -295,15 +301,16 @@ async function find(query, wiki, near) {
 		.map(([slot, [weight, sum]]) => [slot, sum * (weight / most || 1) * (isNear && inside.has(slot) ? 99 : 1)])
 		.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 	if (!phrases[0]) return [pages, most === whole];
-	// the words stand in the best pages, if anywhere
+	// of pages with its words, the best are read for a phrase
 	const fits = [];
 	let checked = 0;
-	for (; checked < pages.length && left() > 0; checked += 3) {
-		const few = pages.slice(checked, checked + 3);
+	for (let i = 0; i < pages.length && left() > 1500; i += 3) {
+		const few = pages.slice(i, i + 3);
 		const has = await Promise.all(few.map((it) => hasPhrases(it[0], phrases)));
 		fits.push(...few.filter((_, i) => has[i]));
+		checked += has.filter((it) => it !== undefined).length;
 	}
-	return [fits, most === whole, checked < pages.length];
+	return [fits, most === whole, checked, checked < pages.length];
 }
 
 async function hasPhrases(slot, phrases) {
@@ -311,7 +318,9 @@ async function hasPhrases(slot, phrases) {
 	const isIn = (phrase) => (it) => ` ${wordsOf(it).join(" ")} `.includes(` ${phrase} `);
 	const has = (lines) => phrases.every((phrase) => lines.some(isIn(phrase)));
 	const some = [title, lead, ...sections.map((it) => it[1])];
-	return has(some) || has(some.concat((await textsOf(slot, size))[0]));
+	if (has(some)) return true;
+	const [texts, more] = await textsOf(slot, size);
+	return texts && has(some.concat(texts, more.map((it) => it[1])));
 }
 
 // The best pages, as bytes allow: words count more together in a heading, the
