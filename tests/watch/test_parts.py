@@ -172,13 +172,13 @@ def test_secret_of_the_variable_goes_before_the_file(tmp_path: Path) -> None:
 def test_file_of_the_secret_that_is_open_to_others_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: int, count: int
 ) -> None:
-    place = tmp_path / "secret"
+    place = tmp_path / "the secret"
     place.write_text("s3cret\n")
     place.chmod(mode)
     assert secret_of(place) == "s3cret"
     told = capsys.readouterr().err
     assert told.count(f"others can read the file {place} of the setting") == count
-    assert told.count(f"chmod 600 {place}") == count
+    assert told.count(f"chmod 600 '{place}'") == count
     assert "s3cret" not in told
 
 
@@ -188,6 +188,13 @@ def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     with pytest.raises(UsageError, match="is empty"):
         secret_of(tmp_path / "empty")
+    with pytest.raises(UsageError, match=r"~nobody-here/secret .* cannot be read"):
+        secret_of("~nobody-here/secret")
+    # the rest of it would be cut off, and every webhook be refused
+    (tmp_path / "long").write_text("x" * 5000)
+    with pytest.raises(UsageError, match="must be plain text") as caught:
+        secret_of(tmp_path / "long")
+    assert "up to 4096" in (caught.value.hint or "")
 
 
 # -- the report -------------------------------------------------

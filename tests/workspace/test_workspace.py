@@ -8,15 +8,18 @@ import pytest
 from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
 from wikisync.api.upload import SPOOL_BYTES_MAX
+from wikisync.config.trust import agreed_lines
 from wikisync.core.model import AttachmentPath
 from wikisync.watch.process import WatchRequest
-from wikisync.workspace.configured import find_workspace, named_pages
+from wikisync.workspace.configured import find_workspace, named_pages, read_config
 from wikisync.workspace.opening import open_workspace
 
 CONFIG = """\
 [service]
 url = "https://gitlab.example.com"
 token_file = "{file}"
+[sync]
+hook_secret_file = "{file}"
 [[wiki]]
 project = "docs/handbook"
 """
@@ -28,16 +31,21 @@ project = "docs/handbook"
         ("secret/token", "{root}/secret/token"),
         ("/etc/wikisync/token", "/etc/wikisync/token"),
         ("~/.wikisync-token", "{home}/.wikisync-token"),
+        ("~nobody-here/token", "{root}/~nobody-here/token"),
     ],
 )
-def test_token_file_is_named_as_seen_from_the_workspace(
+def test_files_of_secrets_are_named_as_seen_from_the_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, found: str
 ) -> None:
     """A daemon is started from anywhere."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "wikisync.toml").write_text(CONFIG.format(file=named))
-    service = find_workspace(tmp_path).config.service
-    assert service.token_file == found.format(root=tmp_path, home=tmp_path / "home")
+    config = find_workspace(tmp_path).config
+    files = {config.service.token_file, config.sync.hook_secret_file}
+    assert files == {found.format(root=tmp_path, home=tmp_path / "home")}
+    # who agrees to the file as it is written, agrees to the same
+    written = read_config(tmp_path / "wikisync.toml")
+    assert agreed_lines(tmp_path, written) == agreed_lines(tmp_path, config)
 
 
 @pytest.mark.parametrize(

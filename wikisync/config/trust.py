@@ -23,7 +23,7 @@ from pathlib import Path
 
 from wikisync.config.sections import FILE_NAME, Config
 from wikisync.core.layout import PRIVATE_FOLDER
-from wikisync.core.system.private import make_private_folder, private_opener
+from wikisync.core.system.private import expanded, make_private_folder, private_opener
 from wikisync.errors import ConfigError, Unagreed, command_line
 
 SAFE_VARIABLE = "WIKISYNC_SAFE_FOLDERS"
@@ -146,13 +146,8 @@ def _agreements(
 ) -> tuple[Path, Path]:
     """The files of the agreements to the whole of a configuration and its address."""
     said = _said(folder, config)
-    names = (
-        hashlib.sha256(json.dumps([where, what]).encode()).hexdigest()
-        for where, what in (
-            (os.fspath(folder.resolve()), said),
-            ("", said.get(ADDRESS)),
-        )
-    )
+    both = ((os.fspath(folder.resolve()), said), ("", said.get(ADDRESS)))
+    names = (hashlib.sha256(json.dumps(one).encode()).hexdigest() for one in both)
     first, second = (config_folder(environment) / "agreed" / name for name in names)
     return first, second
 
@@ -163,8 +158,8 @@ def _said(folder: Path, config: Config) -> Mapping[str, object]:
     for key in KEYS:
         section, _, name = key.partition(".")
         value = getattr(getattr(config, section), name)
-        if name == "token_file" and value:
-            value = str(folder.resolve() / Path(value).expanduser())
+        if value and name.endswith("_file"):
+            value = str(folder.resolve() / expanded(value))
         if value:
             found[key] = value
     return found

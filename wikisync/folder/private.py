@@ -93,11 +93,9 @@ def _locked(path: Path) -> int | None:
         descriptor = open_locked_folder(path, follows_links=False)
     except BlockingIOError:
         return None
-    try:
-        if os.fstat(descriptor).st_ino == path.stat().st_ino:
+    with suppress(OSError):
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
             return descriptor
-    except OSError:
-        pass
     close_locked(descriptor)
     return None
 

@@ -20,6 +20,7 @@ from msgspec import Struct, ValidationError, field
 from msgspec.structs import replace
 
 from wikisync.core.decoding import convert, decode_text
+from wikisync.core.system.private import expanded
 from wikisync.errors import FolderError, SiteError, UnknownTheme
 from wikisync.folder.safe_open import opened_inside, read_all
 
@@ -227,7 +228,7 @@ def _read_theme(name: str, beside: Path | None) -> Layer:
 
 def _theme_folder(name: str, beside: Path | None) -> Path:
     if "/" in name or "\\" in name:
-        folder = Path(name).expanduser().resolve()
+        folder = expanded(name).resolve()
         if not (folder / "theme.toml").is_file():
             raise UnknownTheme(
                 f"no theme at {name}",

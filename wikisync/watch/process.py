@@ -235,9 +235,8 @@ class _Process:
             )
             sync = workspace.config.sync
             if sync.listen:
-                secret = self.credentials.hook_secret(
-                    sync.hook_secret_file, "[sync] hook_secret_file"
-                )
+                file, named = sync.hook_secret_file, "[sync] hook_secret_file"
+                secret = self.credentials.hook_secret(file, named)
                 listener = Listener(secret, watch.note_hook, watch.status, watch.report)
                 url = await stack.enter_async_context(
                     listening(listener.app(), sync.listen)
@@ -328,7 +327,7 @@ class _Process:
     async def _begin_anew(self, watch: Watch, workspace: ConfiguredWorkspace) -> None:
         """Begin anew with another token after a refusal, or where the state is lost."""
         named = self.credentials.token_file or workspace.config.service.token_file
-        path = _expanded(named)
+        path = Path(named) if named else None
         is_asked = bool(workspace.config.service.token_command)
         before = status_at(path)
         tried: object = None
@@ -345,7 +344,3 @@ class _Process:
             if now != tried and (is_lost or turn or status_at(path) != before):
                 tried = now
                 self.signals.reload.set()
-
-
-def _expanded(named: str | Path | None) -> Path | None:
-    return Path(named).expanduser() if named else None

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from wikisync.config import FILE_NAME, Config, WikiSection, load_config
 from wikisync.core.layout import PRIVATE_FOLDER
 from wikisync.core.model import EXTENSIONS, Problem, Slug
+from wikisync.core.system.private import expanded
 from wikisync.errors import ConfigError, UsageError, command_line
 from wikisync.folder.naming import page_of_conflict, parse_path
 
@@ -129,12 +130,15 @@ def find_workspace(start: Path) -> ConfiguredWorkspace:
     config = read_config(root / FILE_NAME)
     if not config.wikis:
         raise no_wiki(root)
-    service = config.service
+    service, sync = config.service, config.sync
+    # as they are seen from anywhere
     if service.token_file:
-        # as it is seen from anywhere
-        path = root / Path(service.token_file).expanduser()
-        config = replace(config, service=replace(service, token_file=str(path)))
-    return ConfiguredWorkspace(root, config)
+        path = root / expanded(service.token_file)
+        service = replace(service, token_file=str(path))
+    if sync.hook_secret_file:
+        path = root / expanded(sync.hook_secret_file)
+        sync = replace(sync, hook_secret_file=str(path))
+    return ConfiguredWorkspace(root, replace(config, service=service, sync=sync))
 
 
 def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, Slug]:

@@ -11,6 +11,7 @@ from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from shlex import quote
 
 from msgspec import Struct, field
 
@@ -22,6 +23,7 @@ from wikisync.config.trust import refuse_unagreed
 from wikisync.core.decoding import decode_text
 from wikisync.core.messages import Messages
 from wikisync.core.origin import is_same_origin
+from wikisync.core.system.private import expanded
 from wikisync.core.system.processes import output_of
 from wikisync.errors import UsageError
 from wikisync.workspace.configured import ConfiguredWorkspace
@@ -85,7 +87,7 @@ class Credentials(Struct, frozen=True):
             if service.token_command:
                 return _token_of(service.token_command, self.messages)
             if service.token_file:
-                return _token_in(Path(service.token_file).expanduser(), self.messages)
+                return _token_in(expanded(service.token_file), self.messages)
         return self.token(service.url)
 
     def _is_given(self, service: ServiceSection) -> bool:
@@ -123,24 +125,24 @@ class Credentials(Struct, frozen=True):
         """
         secret, source = self.env.get(SECRET_VARIABLE, "").strip(), SECRET_VARIABLE
         if not secret and file:
-            path = Path(file).expanduser()
+            path = expanded(file)
             source = f"the file {path} of {named}"
             content = _read_secret(path, source, SECRET_VARIABLE, self.messages)
             try:
                 secret = decode_text(content).strip()
             except UnicodeDecodeError as exc:
-                raise UsageError(
-                    f"{source} is not UTF-8 text", hint="save it as UTF-8"
-                ) from exc
+                hint = "save it as UTF-8"
+                raise UsageError(f"{source} is not UTF-8 text", hint=hint) from exc
             if not secret:
                 raise UsageError(
                     f"{source} is empty",
                     hint="put the secret from the webhook's settings into it",
                 )
-        if not secret.isprintable() or not secret.isascii():
+        is_plain = secret.isascii() and secret.isprintable()
+        if not is_plain or len(secret) > SECRET_BYTES_MAX:
             raise UsageError(
                 f"the secret in {source} must be plain text on one line",
-                hint="use letters, digits and punctuation",
+                hint=f"use up to {SECRET_BYTES_MAX} letters, digits and punctuation",
             )
         return secret
 
@@ -176,7 +178,7 @@ def _read_secret(path: Path, source: str, variable: str, messages: Messages) -> 
             hint=f"give a readable file, or set {variable}",
         ) from exc
     if mode & (stat.S_IRGRP | stat.S_IROTH):
-        messages.warn(f"others can read {source}; run: chmod 600 {path}")
+        messages.warn(f"others can read {source}; run: chmod 600 {quote(str(path))}")
     return content
 
 

@@ -17,6 +17,11 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOOK = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
+def expanded(path: str) -> Path:
+    """The path with ``~`` as a user's folder, or as it is where none is known."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib raises there
+
+
 def make_private_folder(folder: Path) -> bool:
     """Make a folder, and those above it that are missing, for this user alone.
 
