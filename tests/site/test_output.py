@@ -13,7 +13,9 @@ import pytest
 
 from tests.support.plain_disk import make_plain
 from wikisync.core.model import digest_of
+from wikisync.core.system.libc import swap_names
 from wikisync.errors import SiteError
+from wikisync.site import output_place
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.manifest import content_type
 from wikisync.site.output import NO_FILES, Changes, Files, is_untouched, open_output
@@ -78,6 +80,22 @@ def test_disk_that_cannot_exchange_files_gets_them_by_renames(
     make_plain(monkeypatch)
     publish(tmp_path, {"a.html": "1", "b.html": "2"})
     assert contents(tmp_path) == {"a.html": "1", "b.html": "2"}
+
+
+def test_manifest_is_renamed_over_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is exchanged may be empty after a power cut; the manifest names all else."""
+    exchanged = []
+
+    def swap(source_folder: int, source: str, target_folder: int, name: str) -> None:
+        exchanged.append(name)
+        swap_names(source_folder, source, target_folder, name)
+
+    publish(tmp_path, {"a.html": "1", "b.html": "1"})
+    monkeypatch.setattr(output_place, "swap_names", swap)
+    publish(tmp_path, {"a.html": "1", "b.html": "2"})
+    assert exchanged == ["b.html"]
 
 
 def test_file_that_is_put_twice_has_the_last_content(tmp_path: Path) -> None:

@@ -302,18 +302,12 @@ class Indexer:
     def _batches(
         self, number: int, pages: Sequence[SourcePage], texts: Includes
     ) -> Iterator[_Call]:
-        scanned, aim = texts.scanned, self._aim()
+        scanned, aim, table = texts.scanned, self._aim(), self.table
+        at = table.addresses[number]
         # the addresses of all pages are more than a few pages
-        if pages and (
-            len(pages) * PAGES_PER_READ >= len(self.table.addresses[number].pages)
-        ):
-            own = readings.OwnLinks(
-                number,
-                self.table.web_urls,
-                self.table.addresses[number],
-                scanned.folders,
-                scanned.loose.names,
-            )
+        if 0 < len(at.pages) <= len(pages) * PAGES_PER_READ:
+            around = scanned.folders, scanned.loose.names
+            own = readings.OwnLinks(number, table.web_urls, at, *around)
             aim = self._aim(*self.cache.bodies.add(pickle.dumps(own)))
         for start in range(0, len(pages), BATCH_PAGES):
             some = pages[start : start + BATCH_PAGES]

@@ -17,6 +17,7 @@ from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.libc import NotSupported, swap_names
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import Folders, closing, open_folder, opened_root
+from wikisync.site.addresses import MANIFEST
 
 NEW_FILES = "-/staging/new"
 """The folder of new files, each at its path."""
@@ -136,9 +137,11 @@ class OutputPlace:
             with os.scandir(staged) as entries:
                 names = {one.name: one.is_dir(follow_symlinks=False) for one in entries}
             for name, is_folder in names.items():
-                path = [*folders, name]
+                path = "/".join([*folders, name])
                 if not is_folder and (
-                    "/".join(path) not in wanted or _has_swapped(name, staged, place)
+                    path not in wanted
+                    # a power cut may empty what was exchanged: it names all others
+                    or (path != MANIFEST and _has_swapped(name, staged, place))
                 ):
                     continue
                 try:
@@ -146,7 +149,7 @@ class OutputPlace:
                 except OSError as exc:
                     if not is_folder or exc.errno not in _IN_THE_WAY:
                         raise
-                    self.swap_in(wanted, path)
+                    self.swap_in(wanted, [*folders, name])
 
     def remove(self, path: str) -> bool:
         """Remove a file and folders left empty; False where a link is on the way."""
