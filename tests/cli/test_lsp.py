@@ -410,8 +410,11 @@ async def test_a_wiki_that_the_configuration_names_later_is_served(
         assert len(await editor.marks("one/home.md", 1)) == 1
         editor.open("two/home.md")
         assert await editor.marks("two/home.md", 1) == []
-        settings.write_text(f"{first}\nnothing")
-        assert "wikisync.toml" in await editor.said.get()
+        for mistake in ("nothing = 1", "nobody = 1"):
+            settings.write_text(f"{first}{mistake}\n")
+            said = await editor.said.get()
+            assert said.startswith(f"{settings} is wrong; ")
+            assert mistake.partition(" ")[0] in said
         settings.write_text(first + WORKSPACE.format(name="two").partition("\n\n")[2])
         while not await editor.marks("two/home.md", 1):
             pass

@@ -33,6 +33,7 @@ from wikisync.core.version import __version__
 from wikisync.errors import WikisyncError
 from wikisync.folder.safe_open import make_folder
 from wikisync.markup.filters.text import emoji_names
+from wikisync.site.preview.checks import located
 from wikisync.site.preview.following import follow_folders
 from wikisync.site.preview.moves import Moves, Relinked, plan_links, plan_moves
 from wikisync.site.preview.site import LiveSite, Load, WritablePage, held_cache
@@ -148,16 +149,15 @@ class PageServer(LanguageServer):
 
     def _say(self, *texts: str) -> None:
         for text in texts:
-            shown = lsp.ShowMessageParams(lsp.MessageType.Error, text)
-            self.window_show_message(shown)
+            self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, text))
 
     async def _refresh(self, paths: frozenset[str] | None) -> None:
-        before = self._site.failure
+        was = self._site.failure and located(self._site.failure)
         await self.in_thread(self._site.refresh, paths)
         self._ready.set()
-        failure = self._site.failure
-        if failure and (before is None or str(before) != str(failure)):
-            self._say(": ".join(filter(None, (failure.message, failure.hint))))
+        now = self._site.failure and located(self._site.failure)
+        if now and now != was:
+            self._say(": ".join(filter(None, (now.subject, now.message, now.hint))))
         for document in tuple(self.workspace.text_documents.values()):
             await self._show_marks(document.uri)
 
