@@ -67,7 +67,11 @@ async def test_what_no_sync_can_carry_leaves_the_others_good(cloned: Cloned) -> 
     (cloned.folder / "folder.md").mkdir()
     os.mkfifo(cloned.folder / "pipe.md")
     (cloned.folder / os.fsdecode(b"\xff.md")).write_text("odd\n")
-    await cloned.service.add_pages(HANDBOOK, {"uploads/page": "below\n"})
+    picture = f"uploads/{'0' * 32}/p.png"
+    (cloned.folder / picture).mkdir(parents=True)
+    await cloned.service.put_file(HANDBOOK, picture, b"\x89PNG")
+    pages = {"uploads/page": "below\n", "shown": f"![p]({picture})\n"}
+    await cloned.service.add_pages(HANDBOOK, pages)
     began = time.time()
 
     ran = await cloned.run("sync")
@@ -76,6 +80,7 @@ async def test_what_no_sync_can_carry_leaves_the_others_good(cloned: Cloned) -> 
     assert ran.code == ExitCode.HELD
     assert sorted(one["code"] for one in status["problems"]) == [
         "attachment-name",
+        "attachment-unwritable",
         "duplicate-page",
         "folder-in-place",
         "ignore-pattern",

@@ -43,8 +43,9 @@ SEND_SHARE = 2.0
 times the time from the start of the cycle to its first push."""
 LASTING = frozenset(
     [
-        *("attachment-name", "conflict-stray", "duplicate-page", "file-elsewhere"),
-        *("folder-in-place", "folder-left-out", "ignore-pattern", "link-ignored"),
+        *("attachment-name", "attachment-unwritable", "conflict-stray"),
+        *("duplicate-page", "file-elsewhere", "folder-in-place", "folder-left-out"),
+        *("ignore-pattern", "link-ignored"),
         *("name-blank", "name-hidden", "name-not-text", "no-regular-file", "page-copy"),
         *("page-below-uploads", "page-in-uploads", "page-listed-twice"),
         *("page-malformed", "page-not-text", "page-not-utf-8", "page-refused"),
@@ -165,12 +166,10 @@ class _Run:
         if is_whole and all(one.code in LASTING for one in problems):
             health = replace(health, last_good_at=cycle.clock())
         state.remember(health=health)
-        warnings = {
-            model.Slug(p.subject): p.message for p in (*problems, *tally.absent)
-        }
-        cycle.note_new(
-            warnings | {one.slug: str(one.reason) for one in decided.plan.held}
-        )
+        reported = (*problems, *tally.absent)
+        warnings = {model.Slug(one.subject): one.message for one in reported}
+        held = {one.slug: str(one.reason) for one in decided.plan.held}
+        cycle.note_new(warnings | held)
         notes = tuple(note for note in notes if not state.events(1, _name(note)))
         for note in notes:
             state.note_done(cycle.clock(), _name(note), note.message)
