@@ -68,6 +68,9 @@ def test_search_that_takes_too_long_changes_the_whole_range(
         ("same", "same", " "),
         ("Say it and go, the first of two", "Write both <b>and</b> more", "-+"),
         ("a b c d e", "f b g h i", "-+"),
+        ("开发团队的流程", "开发团队的工作流程", " + "),
+        ("次の手順をまとめた", "次の作業手順をまとめた", " + "),
+        ("サーバーの設定です。", "メールを送る前に。", "-+"),
     ],
 )
 def test_texts_that_share_a_word_here_and_there_are_read_one_after_the_other(

@@ -71,7 +71,7 @@ def word_changes(old: str, new: str) -> Iterator[tuple[str, str]]:
     if not (old and new):
         yield from filter(itemgetter(1), (("-", old), ("+", new)))
         return
-    a, b = _WORDS.findall(old), _WORDS.findall(new)
+    a, b = WORDS.findall(old), WORDS.findall(new)
     whole = [Hunk(0, len(a), 0, len(b))]
     hunks = changes(a, b) if len(a) + len(b) <= WORDS_MAX else whole
     gone = sum(_size(a[one.old_start : one.old_end]) for one in hunks)
@@ -94,7 +94,9 @@ def word_changes(old: str, new: str) -> Iterator[tuple[str, str]]:
         yield "", "".join(b[at:])
 
 
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+# no space parts the words of Chinese and Japanese: each character is one
+_APART = "\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+WORDS = re.compile(rf"[{_APART}]|[^\W{_APART}]+|\n|[^\S\n]+|[^\w\s]")
 
 
 def _size(words: Sequence[str]) -> int:

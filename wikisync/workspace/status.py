@@ -3,7 +3,6 @@
 Only reads.  Where the service is away, folder and base alone are compared.
 """
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -18,7 +17,7 @@ from wikisync.core.mentions import unmet_mentions
 from wikisync.core.model import AttachmentPath, Problem, Slug
 from wikisync.core.terminal import visible, visible_line
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
-from wikisync.merging.diff import Hunk, changes
+from wikisync.merging.diff import WORDS, Hunk, changes
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.ledger import Health, LogEntry
@@ -382,7 +381,6 @@ WORDS_MAX = 5_000
 """Words of one change beyond which its lines are coloured whole."""
 
 RED, GREEN, CYAN, BOLD, RESET = (f"\x1b[{code}m" for code in (31, 32, 36, 1, 0))
-_WORD = re.compile(r"\w+|\n|[^\S\n]+|[^\w\s]")
 
 
 def unified(
@@ -452,7 +450,7 @@ def _line(sign: str, line: str) -> str:
 
 def _coloured(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
     """The lines of one change, what is not the same in them in bold."""
-    old, new = _WORD.findall("".join(removed)), _WORD.findall("".join(added))
+    old, new = WORDS.findall("".join(removed)), WORDS.findall("".join(added))
     old_marks: set[int] = set()
     new_marks: set[int] = set()
     if removed and added and max(len(old), len(new)) <= WORDS_MAX:
