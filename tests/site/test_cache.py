@@ -172,6 +172,21 @@ def test_sweep_keeps_what_is_used_once_the_rest_is_much(tmp_path: Path) -> None:
     assert bodies == [b"body of %b" % key for key in keys[:4]]
 
 
+def test_note_that_fails_takes_a_sweep_back_too(tmp_path: Path) -> None:
+    """Rows that lead into the new file of bodies were left beside the old one."""
+    keys = [b"%d" % number for number in range(SPARE_ROWS + 10)]
+    with open_cache(tmp_path) as cache:
+        for key in keys:
+            store(cache, b"body of %b" % key, key)
+    with suppress(KeyboardInterrupt), open_cache(tmp_path) as cache:
+        cache.sweep("parsed", 4, lambda: keys[-4:])
+        with cache.all_or_nothing():
+            raise KeyboardInterrupt
+    with open_cache(tmp_path) as cache:
+        bodies = [cache.body("parsed", key) for key in keys]
+    assert bodies == [b"body of %b" % key for key in keys]
+
+
 def test_sweep_of_little_waste_is_left_for_later(tmp_path: Path) -> None:
     """A page that is put back as it was need not be parsed again."""
     with open_cache(tmp_path) as cache:

@@ -155,6 +155,7 @@ class Cache:
         except BaseException:
             # a savepoint would take as many writes as what is inside
             self._connection.rollback()
+            self._new = {}
             self._connection.execute("BEGIN IMMEDIATE")
             raise
 
