@@ -92,7 +92,7 @@ async def test_wikis_that_are_not_public_are_a_number(
         await fleet.service.add_project(f"docs/{name}", {"home": "Words."})
     await fleet.follow()
     shown = await said(capsys, "status", "--database", database)
-    assert "\n2 wikis without a site: it is not public" in shown
+    assert "\n2 wikis without a site: not public (wikisync fleet init" in shown
     assert "docs/one" not in shown
     words = ("--database", database, "--all")
     assert "docs/one" in await said(capsys, "status", *words)

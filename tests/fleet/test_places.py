@@ -35,7 +35,7 @@ async def test_wiki_that_is_not_public_has_no_site_without_a_protected_place(
     await fleet.service.add_project(PATH, **access)
     await fleet.follow()
     assert fleet.page() is None
-    assert "it is not public" in await fleet.problem()
+    assert "not public (wikisync fleet init" in await fleet.problem()
     fleet.settings = replace(
         fleet.settings, protected=f"s3://site/{fleet.name}/protected"
     )

@@ -82,7 +82,7 @@ async def test_fleet_goes_on_from_the_database_of_yesterday(
     assert fleet.page(path="docs/hides") is None
     assert fleet.page(path="docs/goes") is None
     problems = {one.path: one.problem for one in await fleet.rows.shown()}
-    assert "it is not public" in problems.pop("docs/hides")
+    assert "not public (wikisync fleet init" in problems.pop("docs/hides")
     assert {*problems.values()} == {""}
     landing = got(fleet.server, f"{fleet.name}/index.html")
     assert landing

@@ -16,7 +16,7 @@ from wikisync.workspace.discovery import Selection
 
 OWNER = "-/fleet.txt"
 """Names the fleet that a place in a bucket belongs to; whoever reads may know it."""
-UNPROTECTED = "it is not public: it has a site only with fleet init --protected"
+UNPROTECTED = "not public (wikisync fleet init --protected gives such wikis a site)"
 
 
 class Settings(Struct, frozen=True):
