@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 import pytest_asyncio
@@ -27,6 +27,10 @@ SIDEBAR = """\
 - [Third](home)
   - [Last](code)
 """
+WIDE_GIF = b"GIF89a" + bytes.fromhex(
+    "b80b1e00800000 000000ffffff 2c000000000100010000 0202440100 3b"
+)
+"""3000 pixels wide."""
 ROWS = "".join(f"| {number} | value |\n" for number in range(80))
 CODE = f"""\
 # Code
@@ -44,6 +48,8 @@ x = 1 # one
 ```
 
 ![A wide picture](uploads/{"a" * 32}/wide.svg)
+
+![A wide photo](uploads/{"a" * 32}/wide.gif)
 
 > [!warning]
 > Text.
@@ -73,6 +79,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
     pages = folder / "wiki"
     (pages / "uploads" / ("a" * 32)).mkdir(parents=True)
     (pages / "uploads" / ("a" * 32) / "wide.svg").write_text(WIDE)
+    (pages / "uploads" / ("a" * 32) / "wide.gif").write_bytes(WIDE_GIF)
     (pages / "_sidebar.md").write_text(SIDEBAR)
     (pages / "code.md").write_text(CODE)
     (pages / "many.md").write_text("```\ncode\n```\n\n|a|\n|-|\n|b|\n\n" * BLOCKS)
@@ -178,10 +185,21 @@ async def test_note_is_shown_beside_its_number(visit: Visit) -> None:
     assert not await notes.nth(1).is_visible()
 
 
-@pytest.mark.parametrize("key", ["Enter", "Space"])
-async def test_picture_opens_in_its_own_size_and_closes(visit: Visit, key: str) -> None:
+@pytest.mark.parametrize(
+    ("role", "name", "key"),
+    [
+        ("button", "A wide picture", "Enter"),
+        ("button", "A wide picture", "Space"),
+        ("link", "A wide photo", "Enter"),
+    ],
+)
+async def test_picture_opens_in_its_own_size_and_closes(
+    visit: Visit, role: Literal["button", "link"], name: str, key: str
+) -> None:
+    """A photo is a link to its file, too, for readers without script."""
     await visit.go("code.html")
-    picture = visit.page.get_by_role("button", name="A wide picture")
+    picture = visit.page.get_by_role(role, name=name)
+    await visit.page.locator(f"img.zoom[alt='{name}']").wait_for()
     await picture.focus()
     await visit.page.keyboard.press(key)
     opened = visit.page.locator("dialog img")

@@ -43,7 +43,8 @@ function enlarge(img) {
 	const box = make("dialog");
 	const own = Object.assign(make("img"), { src: img.src, alt: img.alt, tabIndex: 0 });
 	box.append(own);
-	box.onclick = box.onclose = () => box.remove();
+	box.onclick = () => box.close();
+	box.onclose = () => box.remove();
 	document.body.append(box);
 	box.showModal();
 }
@@ -99,10 +100,13 @@ function dress() {
 		});
 		tools.append(button);
 	}
-	for (const img of all("article img[alt]:not([alt=''], a img)")) {
+	for (const img of all("article img[alt]:not([alt=''], a:not(.picture) img)")) {
+		const link = img.closest("a");
 		const look = () => {
 			if (img.naturalWidth < img.clientWidth * 1.2) return;
-			Object.assign(img, { className: img.className + " zoom", role: "button", tabIndex: 0 });
+			img.className += " zoom";
+			if (link) return (link.onclick = (it) => it.ctrlKey || it.metaKey || it.shiftKey || enlarge(img) || false);
+			Object.assign(img, { role: "button", tabIndex: 0 });
 			img.onclick = () => enlarge(img);
 			img.onkeydown = ({ key }) => !/^( |Enter)$/.test(key) || enlarge(img) || false;
 		};
