@@ -241,8 +241,7 @@ class Output:
             time = _known_time(found.st_mtime_ns)
             self.files[path] = FileState(found.st_size, state.digest, time, state.key)
         unchanged = len(self.files) - written
-        problems = tuple(self._problems)
-        return Changes(written, unchanged, removed, self.files, problems)
+        return Changes(written, unchanged, removed, self.files, tuple(self._problems))
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
         if path in self.known:
