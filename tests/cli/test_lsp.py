@@ -539,6 +539,17 @@ def test_an_editor_that_is_gone_leaves_no_traceback(wiki: Path) -> None:
     assert done.stderr == b""
 
 
+async def test_an_editor_that_never_began_is_answered_when_it_ends(wiki: Path) -> None:
+    client = LanguageClient("tests", __version__)
+    await client.start_io(sys.executable, "-m", "wikisync", "lsp", str(wiki))
+    capabilities = lsp.ClientCapabilities()
+    await client.initialize_async(lsp.InitializeParams(capabilities=capabilities))
+    async with asyncio.timeout(WAIT_S):
+        await client.shutdown_async(None)
+    client.exit(None)
+    await client.stop()  # type: ignore[no-untyped-call]
+
+
 async def test_a_rename_is_refused_where_the_editor_renames_no_files(
     wiki: Path,
 ) -> None:

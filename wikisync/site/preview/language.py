@@ -79,13 +79,12 @@ class PageServer(LanguageServer):
     def __init__(self, find: Find) -> None:
         # an edit of a long line costs the library half a second, and it counts lines
         # by more than their ends; a megabyte that comes whole costs two milliseconds
-        whole = lsp.TextDocumentSyncKind.Full
-        super().__init__("wikisync", __version__, text_document_sync_kind=whole)
+        super().__init__("wikisync", __version__, lsp.TextDocumentSyncKind.Full)
         self._find = find
         self._thread = ThreadPoolExecutor(1, "wikisync-site")
         self._ready = asyncio.Event()
         self._is_over = asyncio.Event()
-        self._ended = asyncio.Event()
+        self._running = asyncio.Lock()
         self._places: Mapping[Path, Path] = {}
         """The editor's folders, which may be links, and where each is."""
         logging.getLogger(json_rpc.__name__).addFilter(_is_unexpected)
@@ -115,6 +114,7 @@ class PageServer(LanguageServer):
     async def _run(self, _params: lsp.InitializedParams) -> None:
         """Read the names of all pages, and follow the folders until the end."""
         kept = contextlib.ExitStack()
+        await self._running.acquire()
         try:
             opened = [to_fs_path(uri) for uri in self.workspace.folders]
             root = self.workspace.root_path or next(iter(opened), None)
@@ -140,12 +140,12 @@ class PageServer(LanguageServer):
         finally:
             await self.in_thread(kept.close)
             self._thread.shutdown()
-            self._ended.set()
+            self._running.release()
 
     async def _end(self, _params: None) -> None:
         """Leave nothing running."""
         self._is_over.set()
-        await self._ended.wait()
+        await self._running.acquire()
 
     def _say(self, *texts: str) -> None:
         for text in texts:
