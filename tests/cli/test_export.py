@@ -44,6 +44,13 @@ async def test_site_tells_what_changed_and_who_did_it(export: Export) -> None:
     versions = export.page("-/history/dir/page.html")
     assert "<del>some</del><ins>other</ins> words" in versions
     assert "<title>page</title>" in export.page("-/changes.atom")
+    assert 'rel="self"' not in export.page("-/changes.atom")
+    refused = await export("--site-url", "wiki.example.com")
+    assert refused.code == 2
+    assert "--site-url must be an address like https://" in refused.err
+    await export("--site-url", "https://wiki.example.com/a/")
+    own = 'rel="self" type="application/atom+xml" href="https://wiki.example.com/a/-/'
+    assert own in export.page("-/changes.atom")
     await export("--history", "0")
     assert not (export.site / "-/history/dir/page.html").exists()
 

@@ -13,6 +13,7 @@ from wikisync.cli.findings import findings_option, findings_text
 from wikisync.cli.options import flag, folder_option
 from wikisync.cli.service_command import ServiceCommand, service_options
 from wikisync.cli.site import book_options, theme_options
+from wikisync.config.sections import check_url
 from wikisync.core.model import Problem
 from wikisync.errors import ExitCode, UsageError
 from wikisync.site.model import BookRequest, SiteOptions
@@ -39,6 +40,9 @@ from wikisync.workspace.service import Credentials
 )
 @book_options
 @click.option("--title", help="Title of the site. [default: the title of the wiki]")
+@click.option(
+    "--site-url", metavar="ADDRESS", help="Address where the site will be published."
+)
 @theme_options
 @flag("--comments", help="Show the comments on pages below them.")
 @options.markup_option
@@ -77,6 +81,7 @@ def command(
     output: Path | None,
     books: BookRequest,
     title: str | None,
+    site_url: str | None,
     markup: tuple[str, ...],
     cache: Path | None,
     findings: str | None,
@@ -101,20 +106,20 @@ def command(
             "nothing says where the export goes",
             hint="name a folder with -o, or a file with --single, --pdf or --epub",
         )
+    if site_url and (wrong := check_url(site_url, "https://wiki.example.com")):
+        raise UsageError(f"--site-url {wrong}")
     request = exporting.ExportRequest(
         url=url,
         output=output,
         selection=selection,
-        site=SiteOptions(
-            title=title or "",
-            theme=choice.theme or exporting.DEFAULT_THEME,
-            theme_options=choice.options,
-            templates=choice.templates,
-            markup=chosen_markup(markup),
-            has_report=choice.has_report,
-            page_templates=choice.page_templates,
-            history=history,
-            retries=retry,
+        site=choice.over(
+            SiteOptions(
+                title=title or "",
+                url=site_url,
+                markup=chosen_markup(markup),
+                history=history,
+                retries=retry,
+            )
         ),
         books=books,
         cache=cache,

@@ -61,19 +61,11 @@ def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Also publish the templates for new pages, in templates/.",
     )
     @wraps(command)
-    def run(
-        *words: Any,
-        theme: str | None,
-        theme_options: tuple[str, ...],
-        templates: Path | None,
-        has_report: bool,
-        page_templates: bool,
-        **options: Any,
-    ) -> Any:
+    def run(*words: Any, theme_options: tuple[str, ...], **options: Any) -> Any:
+        names = ("theme", "templates", "has_report", "page_templates")
+        taken = {name: options.pop(name) for name in names}
         given = parse_settings(theme_options, "--theme-option")
-        choice = folders.ThemeChoice(
-            theme, given, templates, has_report, page_templates
-        )
+        choice = folders.ThemeChoice(options=given, **taken)
         return command(*words, choice=choice, **options)
 
     return run
