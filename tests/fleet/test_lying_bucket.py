@@ -11,8 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.bending import BendingProxy, bending_proxy
+from tests.support.bucket_server import got
 from tests.support.fleet import PATH, Fleet
 from wikisync.core.model import WikiOwner, digest_of
+from wikisync.fleet.rows import LANDING, LostClaim
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.bucket import open_bucket
 
@@ -82,3 +84,20 @@ async def test_lie_of_a_storage_is_put_right_when_it_ends(
     assert fleet.page("gone") is None
     await fleet.audit()
     assert await lost(fleet) == set()
+
+
+async def test_landing_page_that_loses_its_turn_lists_no_other_site(
+    fleet: Fleet, proxy: BendingProxy
+) -> None:
+    """A million objects may lie beside it."""
+    await fleet.run("project-1")
+
+    async def loses(step: str) -> None:
+        if step == "put" and got(fleet.server, f"{fleet.name}/robots.txt"):
+            raise LostClaim
+
+    with proxy.bend(rf"^(?!.*delimiter).*prefix={fleet.name}(%2F)?(&|$)") as whole:
+        await fleet.run(LANDING, fleet.worker(loses))
+    assert whole.met == 0
+    assert got(fleet.server, f"{fleet.name}/robots.txt")
+    assert got(fleet.server, f"{fleet.name}/index.html") is None

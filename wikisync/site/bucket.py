@@ -334,7 +334,7 @@ async def upload(
             await check()
         except Exception:
             # the same bytes may be those of the writer that came after this one
-            if path not in (await look(bucket)).record.files:
+            if path not in (await look(bucket, is_top=True)).record.files:
                 await bucket.remove(path, etag)
             raise
 
