@@ -234,6 +234,7 @@ class Output:
         if new or gone or self.current(MANIFEST) != self.current(_STAGED_MANIFEST):
             self._place.swap_in({MANIFEST})
             written += 1
+        self._place.is_swapping = False
         unsettled = [path for path, one in self.files.items() if not one.mtime_ns]
         for path in (*unsettled, MANIFEST):
             found = os.lstat(path, dir_fd=self._top)
@@ -266,12 +267,10 @@ class Output:
         return False
 
     def _has_twin(self, path: str) -> bool:
-        folded = path.casefold()
-        for known in self.known:
+        full, folded = self.root / path, path.casefold()
+        for twin in [known for known in self.known if known.casefold() == folded]:
             with contextlib.suppress(OSError):
-                if known.casefold() == folded and (self.root / path).samefile(
-                    self.root / known
-                ):
+                if full.samefile(self.root / twin):
                     return True
         return False
 
@@ -354,12 +353,10 @@ def _known_files(root: Path, top: int, trusted: Files) -> Files:
     is_whole = not os.path.lexists(root / _STAGED_MANIFEST)
     if is_whole and manifest and _is_as_left(top, MANIFEST, manifest):
         return {path: one for path, one in trusted.items() if path != MANIFEST}
-    known: dict[str, FileState] = {}
-    for file in manifests.named_files(root, MANIFEST):
-        known[file.path] = FileState(0, Digest(file.sha256))
-    for file in manifests.named_files(root, _STAGED_MANIFEST, is_optional=True):
-        known[file.path] = FileState(0, None)
-    return known
+    named = manifests.named_files(root, MANIFEST)
+    known = {file.path: FileState(0, Digest(file.sha256)) for file in named}
+    staged = manifests.named_files(root, _STAGED_MANIFEST, is_optional=True)
+    return known | {file.path: FileState(0, None) for file in staged}
 
 
 def _is_as_left(top: int, path: str, state: FileState) -> bool:

@@ -100,14 +100,14 @@ class OutputPlace:
     """One output folder while a build holds it."""
 
     def __init__(self, root: Path, top: int) -> None:
-        self._root = root
-        self._top = top
+        self._root, self._top = root, top
         self._staging = -1
+        self.is_swapping = False
         self.staged: Staging
 
     @contextlib.contextmanager
     def staging(self) -> Iterator[None]:
-        """Have an empty folder for new files, gone afterwards whatever happens.
+        """Have an empty folder for new files, gone afterwards unless a swap is cut off.
 
         Raises:
             SiteError, OSError: something else is in its place; it cannot be made.
@@ -121,8 +121,10 @@ class OutputPlace:
                 self.staged = Staging(folders)
                 yield
         finally:
-            with contextlib.suppress(OSError, SiteError):
-                self._clear_staging()
+            # after half a swap, its manifest alone names the new files in place
+            if not self.is_swapping:
+                with contextlib.suppress(OSError, SiteError):
+                    self._clear_staging()
 
     def swap_in(self, wanted: Container[str], folders: Sequence[str] = ()) -> None:
         """Move staged files below a folder to their paths, new folders as a whole.
@@ -130,6 +132,7 @@ class OutputPlace:
         Raises:
             SiteError: a file or a link is in the place of a folder.
         """
+        self.is_swapping = True
         with (
             closing(open_folder(self._staging, folders)) as staged,
             self._opened(folders) as place,
