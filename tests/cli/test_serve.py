@@ -245,6 +245,7 @@ def test_edit_is_told_to_the_hook(tmp_path: Path, folder: Path) -> None:
         ("--hook 127.0.0.1:8000", "--hook"),
         ("--hook http://", "--hook"),
         ("--hook http://127.0.0.1:x/", "--hook"),
+        ("--hook http://127.0.0.1:0/", "--hook"),
         ("--hook http://127.0.0.1/ --hook-secret-file /nowhere", "--hook"),
         (f"--hook http://127.0.0.1/ --hook-secret-file {__file__}", "--hook"),
     ],

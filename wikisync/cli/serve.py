@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from wikisync.cli import serve_admin
 from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath, flag
-from wikisync.core.origin import web_address
+from wikisync.core.origin import origin_of
 from wikisync.core.system.connections import USUAL_LIMITS, is_loopback
 from wikisync.core.system.private import make_private_file, read_private_file
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
@@ -161,7 +161,7 @@ def parse_hooks(
     """Who is notified of edits."""
     secret = Credentials(console).hook_secret(secret_file, "--hook-secret-file")
     hooks = tuple(Hook(url, secret) for url in urls)
-    if not all(web_address(hook.url) for hook in hooks):
+    if not all((to := origin_of(hook.url)) and to.port for hook in hooks):
         raise UsageError(
             "--hook needs the URL of a web server",
             hint="such as --hook http://127.0.0.1:8001/",
