@@ -10,6 +10,8 @@ import pytest
 from tests.site.sites import HANDBOOK, Studio, with_handbook, with_instance
 from tests.support.site_links import dead_addresses
 from wikisync.errors import FolderError, SiteError
+from wikisync.markup.resolve import REASONS
+from wikisync.site.theme import load_theme
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +95,18 @@ def test_broken_link_is_shown_with_its_line(studio: Studio) -> None:
     assert (link.slug, link.line, link.href) == ("home", 6, "gone")
     assert studio.report()["broken_links"][0]["line"] == 6
     assert ">Start:6</a>" in studio.article("-/report.html")
+
+
+def test_report_says_in_the_language_of_the_site_why_a_link_is_broken(
+    studio: Studio,
+) -> None:
+    studio.add("-- home.md --\n[a](gone)\n")
+    studio.set(lang="de")
+    studio.build()
+    assert ">diese Seite gibt es nicht<" in studio.article("-/report.html")
+    assert studio.report()["broken_links"][0]["reason"] == REASONS["no-page"]
+    strings = load_theme("default").text
+    assert {word: strings(f"reason_{word}", "en") for word in REASONS} == REASONS
 
 
 def test_build_report_counts_pages_and_broken_links(studio: Studio) -> None:

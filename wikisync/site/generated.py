@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from wikisync.core.model import Problem, Slug
 from wikisync.core.versions import Version, Versions, iso_time
 from wikisync.markup.frontmatter import tag_key
+from wikisync.markup.resolve import REASONS
 from wikisync.site import addresses as layout
 from wikisync.site import context as contexts
 from wikisync.site.crosslinks import ItemKey
@@ -228,15 +229,15 @@ class GeneratedPages:
     ) -> Iterator[GeneratedPage]:
         numbers = {wiki.full_path: number for number, wiki in enumerate(self._wikis)}
         items = []
+        keys = {said: f"reason_{word}" for word, said in REASONS.items()}
         for link in report.broken:
             number = numbers[link.wiki]
             page = self._refer(ItemKey(number, link.slug))
             if link.line:
                 page = replace(page, title=f"{page.title}:{link.line}")
             href, name = shortened(link.href, LINK_CHARS_MAX), self._name(number)
-            items.append(
-                contexts.ListingItem(href, wiki=name, note=link.reason, sources=(page,))
-            )
+            why = self._translate(keys[link.reason])
+            items.append(contexts.ListingItem(href, None, name, why, sources=(page,)))
         lines = tuple(str(problem) for problem in problems)
         yield from self._list(
             layout.REPORT_PAGE, "broken", "report", items, self._only, problems=lines
