@@ -11,6 +11,8 @@ import pytest
 
 from wikisync.core.model import digest_of
 from wikisync.errors import SiteError
+from wikisync.site import cache as cache_module
+from wikisync.site.bodies import Bodies, Place
 from wikisync.site.cache import (
     BODIES_NAME,
     CACHE_NAME,
@@ -182,6 +184,30 @@ def test_note_that_fails_takes_a_sweep_back_too(tmp_path: Path) -> None:
         cache.sweep("parsed", 4, lambda: keys[-4:])
         with cache.all_or_nothing():
             raise KeyboardInterrupt
+    with open_cache(tmp_path) as cache:
+        bodies = [cache.body("parsed", key) for key in keys]
+    assert bodies == [b"body of %b" % key for key in keys]
+
+
+def test_sweep_that_is_interrupted_leaves_the_cache_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some rows led into the new file of bodies, and the rest into the old one."""
+
+    def add(bodies: Bodies, *texts: bytes) -> list[Place]:
+        if texts == (b"body of 4",):
+            raise KeyboardInterrupt
+        return append(bodies, *texts)
+
+    append = Bodies.add
+    monkeypatch.setattr(cache_module, "ROWS_PER_COMMIT", 2)
+    keys = [b"%d" % number for number in range(SPARE_ROWS + 16)]
+    with open_cache(tmp_path) as cache:
+        for key in keys:
+            store(cache, b"body of %b" % key, key)
+    monkeypatch.setattr(Bodies, "add", add)
+    with suppress(KeyboardInterrupt), open_cache(tmp_path) as cache:
+        cache.sweep("parsed", 5, lambda: keys[:5])
     with open_cache(tmp_path) as cache:
         bodies = [cache.body("parsed", key) for key in keys]
     assert bodies == [b"body of %b" % key for key in keys]

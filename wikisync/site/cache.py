@@ -215,22 +215,23 @@ class Cache:
         keys = set(live())
         stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
         gone = [row for row in stored.fetchall() if row[0] not in keys]
-        self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
-        for table in ("wiki", "page"):
-            self.rows(f"DELETE FROM {table} WHERE site != ?", site)  # noqa: S608
-        self._compact()
+        with self.all_or_nothing():
+            self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
+            for table in ("wiki", "page"):
+                self.rows(f"DELETE FROM {table} WHERE site != ?", site)  # noqa: S608
+            self._compact()
 
     def _compact(self) -> None:
         """Copy the texts of rows into another file; the next build removes this one."""
         before = self.bodies
         self.bodies = self._new_bodies()
         for stage in STAGES:
-            stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
-            for (key,) in stored.fetchall():
-                facts = self.facts(stage, key)
+            keys = [key for (key,) in self.rows(f"SELECT key FROM {stage}")]  # noqa: S608
+            for key, facts in zip(keys, self.facts_of(stage, keys), strict=True):
                 if facts is not None:
-                    body = before.read(self.place(stage, key))
-                    self.store(stage, key, facts, *self.bodies.add(body))
+                    (place,) = self.bodies.add(before.read(self.place(stage, key)))
+                    self._new[stage, key] = summed(key, place + facts)
+            self._write_new()
 
     def _opened_bodies(self) -> Bodies:
         """The file of bodies that the state names, and no other one; or a new one."""
