@@ -1,14 +1,12 @@
-"""The contract of a runner, as in ``tests.workspace.test_runner``, by a fleet."""
+"""Claims, lives and lists of a fleet's runners, whose contract is ``test_contract``."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -19,171 +17,29 @@ from msgspec.structs import replace
 
 from tests.support.fleet import claim, due, is_waited_for
 from tests.support.relaying import relay
+from tests.support.runners import KEYS, WIKIS, FleetBench, end_cycle, idle, running
 from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
-from wikisync.fleet.rows import LATE, LostClaim, Row, Rows, key_of
-from wikisync.fleet.settings import Settings
+from wikisync.fleet.parts import DatabaseServer
+from wikisync.fleet.rows import LATE, LostClaim, Row, Rows
 from wikisync.fleet.worker import FleetRunner
-from wikisync.site.model import WikiOrigin
-from wikisync.workspace.discovery import FoundWiki, Selection
 
 WAIT_S = 60
-WIKIS = tuple(
-    FoundWiki(
-        owner=WikiOwner("project", f"docs/{number}"),
-        title="",
-        origin=WikiOrigin("http://service", number, "--all", has_token=True),
-        is_named=False,
-    )
-    for number in range(1, 4)
-)
-KEYS = tuple(map(key_of, WIKIS))
-
-
-class Cycles:
-    """Cycles that count themselves, and that a test may hold."""
-
-    def __init__(self) -> None:
-        self.begun: Counter[str] = Counter()
-        self.ended: Counter[str] = Counter()
-        self.most: Counter[str] = Counter()
-        self.is_held = False
-
-    async def cycle(self, key: str) -> None:
-        self.begun[key] += 1
-        live = self.begun[key] - self.ended[key]
-        self.most[key] = max(self.most[key], live)
-        try:
-            await until(lambda: not self.is_held)
-        except asyncio.CancelledError:
-            self.begun[key] -= 1
-            raise
-        self.ended[key] += 1
-
-
-async def end_cycle(rows: Rows, row: Row, *, rests_s: float | None = 0.0) -> None:
-    """Note that a wiki of one page was published."""
-    await rows.move(row, generation=1, state="", pages=1, problem="", rests_s=rests_s)
-
-
-class FleetBench:
-    """Two runners of a fleet on one database."""
-
-    def __init__(self, database: str) -> None:
-        self.cycles, self.database = Cycles(), database
-
-    async def make(self) -> None:
-        # the places are not written to
-        selection = Selection(is_all=True)
-        settings = Settings("http://service", selection, site="", state="")
-        async with Rows(self.database) as rows:
-            await rows.make(settings)
-            await rows.put(WIKIS)
-
-    def runner(self, rows: Rows) -> FleetRunner:
-        return FleetRunner(rows, slots=4, beat_s=0.5, poll_s=0.1, dead_s=5)
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            for _ in range(2):
-                rows = await stack.enter_async_context(Rows(self.database))
-                work = self.runner(rows).run(partial(self.cycle, rows), idle)
-                await stack.enter_async_context(running(work))
-            yield
-
-    async def cycle(self, rows: Rows, row: Row) -> None:
-        await self.cycles.cycle(row.key)
-        await end_cycle(rows, row)
-
-    async def poke(self, key: str) -> None:
-        async with Rows(self.database) as rows:
-            paths = [one.path for one in await rows.shown() if one.key == key]
-            await rows.retry(paths)
-
-
-async def idle() -> None:
-    pass
 
 
 async def is_done(rows: Rows) -> bool:
     return not (await rows.counts()).due
 
 
-@asynccontextmanager
-async def running(work: Any) -> AsyncIterator[asyncio.Task[None]]:
-    """Work that is cancelled with the block."""
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(work)
-        try:
-            yield task
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+@pytest.fixture
+async def fleet(database: str) -> AsyncIterator[FleetBench]:
+    async with FleetBench(database) as bench:
+        yield bench
 
 
 @pytest.fixture
-async def fleet(database: str) -> FleetBench:
-    bench = FleetBench(database)
-    await bench.make()
-    return bench
-
-
-@pytest.fixture
-async def rows(fleet: FleetBench) -> AsyncIterator[Rows]:
-    async with Rows(fleet.database) as rows:
-        yield rows
-
-
-async def test_no_wiki_has_two_live_cycles(fleet: FleetBench) -> None:
-    cycles = fleet.cycles
-    async with fleet.running():
-        await until(lambda: set(cycles.ended) == set(KEYS))
-        for _ in range(10):
-            for key in KEYS:
-                await fleet.poke(key)
-        before = Counter(cycles.begun)
-        cycles.is_held = True
-        await fleet.poke(KEYS[0])
-        await until(lambda: cycles.begun[KEYS[0]] > cycles.ended[KEYS[0]])
-        await fleet.poke(KEYS[0])
-        await fleet.poke(KEYS[1])
-        await until(lambda: cycles.begun[KEYS[1]] > before[KEYS[1]])
-        cycles.is_held = False
-        await until(lambda: cycles.begun == cycles.ended)
-    assert set(cycles.most.values()) == {1}
-
-
-async def test_many_hints_during_a_cycle_are_one_more(fleet: FleetBench) -> None:
-    cycles, key = fleet.cycles, KEYS[0]
-    async with fleet.running():
-        await until(lambda: set(cycles.ended) == set(KEYS))
-        await until(lambda: cycles.begun == cycles.ended)
-        cycles.is_held = True
-        await fleet.poke(key)
-        await until(lambda: cycles.begun[key] > cycles.ended[key])
-        before = cycles.begun[key]
-        for _ in range(10):
-            await fleet.poke(key)
-        cycles.is_held = False
-        await until(lambda: cycles.ended[key] == before + 1)
-        await fleet.poke(KEYS[1])
-        await until(lambda: cycles.begun == cycles.ended)
-    assert cycles.begun[key] == before + 1
-
-
-async def test_nothing_is_lost_when_the_runner_ends(fleet: FleetBench) -> None:
-    cycles, key = fleet.cycles, KEYS[0]
-    async with fleet.running():
-        await until(lambda: set(cycles.ended) == set(KEYS))
-        await until(lambda: cycles.begun == cycles.ended)
-        before, cycles.is_held = cycles.ended[key], True
-        await fleet.poke(key)
-        await until(lambda: cycles.begun[key] > cycles.ended[key])
-    cycles.is_held = False
-    async with fleet.running():
-        await until(lambda: cycles.ended[key] > before)
+def rows(fleet: FleetBench) -> Rows:
+    return fleet.rows
 
 
 async def test_wiki_of_a_dead_worker_goes_to_another(
@@ -205,7 +61,7 @@ async def test_wiki_whose_end_could_not_be_noted_is_taken_again(
     failures = [psycopg.OperationalError("it is away")]
 
     async def cycle(row: Row) -> None:
-        await fleet.cycle(rows, row)
+        await fleet.cycle(rows).run(row)
         if failures:
             await rows._do(
                 "UPDATE fleet_wiki SET is_busy = true, hint_at = clock_timestamp()"
@@ -372,7 +228,7 @@ async def test_wiki_of_a_cycle_that_was_refused_to_write_is_taken_again(
             runner._heard = heard
             refused.append(row.key)
             return
-        await fleet.cycle(rows, row)
+        await fleet.cycle(rows).run(row)
 
     async with running(runner.run(cycle, idle)):
         await until(lambda: is_done(rows))
@@ -410,11 +266,11 @@ async def test_runner_that_was_told_to_end_takes_no_other_wiki(
 
     async with AskedRows(fleet.database) as rows:
         while row := await rows.claim("before"):
-            await fleet.cycle(rows, row)
+            await fleet.cycle(rows).run(row)
         asked.clear()
         runner = FleetRunner(rows, slots=4, poll_s=WAIT_S)
         async with asyncio.TaskGroup() as group:
-            group.create_task(runner.run(partial(fleet.cycle, rows), idle))
+            group.create_task(runner.run(fleet.cycle(rows).run, idle))
             await until(lambda: bool(asked))
             await rows.retry(["docs/1"])
             runner.end()
@@ -434,7 +290,7 @@ async def test_runner_that_is_cancelled_while_its_pool_is_checked_ends(
                 await asyncio.Event().wait()
 
         monkeypatch.setattr(rows.pool, "check", check)
-        work = fleet.runner(rows).run(partial(fleet.cycle, rows), idle)
+        work = fleet.runner(rows).run(fleet.cycle(rows).run, idle)
         async with running(work) as task:
             await begun.wait()
             task.cancel()
@@ -447,16 +303,20 @@ async def test_no_two_workers_have_one_name() -> None:
     assert FleetRunner(rows).name != FleetRunner(rows).name
 
 
-async def test_queue_that_goes_and_comes_back_is_worked_on(
-    fleet: FleetBench, postgres: Any
+async def test_queue_that_goes_and_comes_back_during_cycles_is_worked_on(
+    fleet: FleetBench, postgres: DatabaseServer
 ) -> None:
+    cycles = fleet.cycles
     async with fleet.running():
-        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
-        before = fleet.cycles.ended[KEYS[0]]
+        await fleet.hold(KEYS[0])
         await asyncio.to_thread(postgres.stop)
         await asyncio.to_thread(postgres.start)
-        await fleet.poke(KEYS[0])
-        await until(lambda: fleet.cycles.ended[KEYS[0]] > before)
+        cycles.is_held = False
+        await fleet.rows.pool.check()
+        await fleet.edit(KEYS[1])
+        await cycles.rest()
+        await until(lambda: is_done(fleet.rows))
+    assert set(cycles.most.values()) == {1}
 
 
 async def test_worker_whose_cable_to_the_database_is_cut_ends_its_cycles(
@@ -502,7 +362,7 @@ async def test_runner_whose_loop_stood_still_begins_a_new_life(
             with pytest.raises(LostClaim):
                 await runner.check()
             await asyncio.Event().wait()
-        await fleet.cycle(rows, row)
+        await fleet.cycle(rows).run(row)
 
     async with running(runner.run(stands_still, idle)):
         await until(lambda: set(fleet.cycles.ended) == set(KEYS))
@@ -530,5 +390,5 @@ async def test_drained_or_newer_fleet_ends_its_workers(
 ) -> None:
     await rows._do(f"UPDATE fleet SET {change}")
     async with asyncio.timeout(WAIT_S):
-        await fleet.runner(rows).run(partial(fleet.cycle, rows), idle)
+        await fleet.runner(rows).run(fleet.cycle(rows).run, idle)
     assert not (await rows.counts()).workers

@@ -1,8 +1,7 @@
-"""The contract of a runner of cycles, whatever queue it has; and its runs to rest."""
+"""Runs to rest; ``tests.fleet.test_contract`` holds each runner to its contract."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import pytest
@@ -18,34 +17,23 @@ DONE = CycleOutcome(is_quiet=True)
 
 @dataclass
 class Work:
-    """A wiki that takes up what was edited when its cycle begins."""
+    """A wiki whose cycles take a second."""
 
     name: str
     outcomes: list[CycleOutcome | Exception] = field(default_factory=list)
     """Of the next cycles; they are done afterwards."""
     is_paused: bool = False
-    edits: int = 0
-    carried: int = 0
-    """How many of the edits the last whole cycle took up."""
-    live: int = 0
-    live_max: int = 0
     scopes: list[ScanScope] = field(default_factory=list)
 
     def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
         del scope, paths
 
     async def cycle(self, scope: ScanScope) -> CycleOutcome:
-        seen, self.live = self.edits, self.live + 1
-        self.live_max = max(self.live_max, self.live)
         self.scopes.append(scope)
-        try:
-            await asyncio.sleep(1.0)
-        finally:
-            self.live -= 1
+        await asyncio.sleep(1.0)
         outcome = self.outcomes.pop(0) if self.outcomes else DONE
         if isinstance(outcome, Exception):
             raise outcome
-        self.carried = seen
         return outcome
 
 
@@ -62,16 +50,6 @@ class Service:
             raise self.error
 
 
-@asynccontextmanager
-async def running(*works: Work) -> AsyncIterator[Runner]:
-    """A runner without end, until the block ends."""
-    runner = Runner(works, clock=asyncio.get_running_loop().time)
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(runner.run())
-        yield runner
-        task.cancel()
-
-
 def rested(
     *works: Work, service: Service | None = None, waits: bool = False
 ) -> tuple[Runner, float]:
@@ -83,62 +61,6 @@ def rested(
         return runner, loop.time() - START_S
 
     return run_virtually(run)
-
-
-# -- the contract ------------------------------------------------------------------
-
-
-def test_wiki_has_one_live_cycle_however_often_one_is_requested() -> None:
-    works = [Work(name) for name in "abc"]
-
-    async def run(_loop: VirtualLoop) -> None:
-        async with running(*works) as runner:
-            for _ in range(100):
-                for work in works:
-                    work.edits += 1
-                    runner.request_cycle(work.name, ScanScope.WIKI)
-                await asyncio.sleep(0.3)
-            await asyncio.sleep(5.0)
-
-    run_virtually(run)
-    assert [work.live_max for work in works] == [1, 1, 1]
-    assert [work.carried for work in works] == [100, 100, 100]
-
-
-def test_requests_during_a_cycle_mean_one_more() -> None:
-    work = Work("a")
-
-    async def run(_loop: VirtualLoop) -> None:
-        async with running(work) as runner:
-            await asyncio.sleep(0.5)
-            work.edits = 1
-            for _ in range(10):
-                runner.request_cycle("a", ScanScope.FOLDER)
-            await asyncio.sleep(30.0)
-
-    run_virtually(run)
-    assert (len(work.scopes), work.carried) == (2, 1)
-
-
-@pytest.mark.parametrize("dies_after_s", [0.0, 0.5, 1.5])
-def test_nothing_is_lost_when_the_runner_dies(dies_after_s: float) -> None:
-    """Before the cycle, in it, and in the one that a request during it led to."""
-    work = Work("a")
-
-    async def run(loop: VirtualLoop) -> None:
-        async with running(work) as runner:
-            await asyncio.sleep(dies_after_s)
-            work.edits = 1
-            runner.request_cycle("a", ScanScope.FOLDER, ["page.md"])
-        assert work.live == 0
-        await Runner([work], clock=loop.time).run_to_rest()
-
-    run_virtually(run)
-    assert work.carried == 1
-    assert work.scopes[-1] is ScanScope.EVERYTHING
-
-
-# -- until nothing is due ----------------------------------------------------------
 
 
 def test_four_wikis_at_a_time_run_to_rest_once_each() -> None:
