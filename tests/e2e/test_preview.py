@@ -114,6 +114,23 @@ async def test_a_save_is_shown_though_one_answer_was_lost(
         visit.errors.clear()
 
 
+async def test_a_page_stays_where_a_preview_that_ends_refuses_the_next(
+    chromium: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader had a line of JSON in its place, which no later preview brings back."""
+    monkeypatch.setattr("wikisync.site.preview.windows.WORD_S", 0.05)
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        await visit.go("guide.html")
+        await visit.page.evaluate("window.isStill = true")
+        await lose_first(visit.page, "**/guide.html", status=503)
+        (desk.root / "handbook" / "guide.md").write_text("Words that came.\n")
+        await wait_for_text(visit, "Words that came")
+        assert await visit.page.evaluate("window.isStill")
+
+
 async def test_what_stands_beside_the_text_is_brought_up_to_date_too(
     visit: Visit, desk: Desk
 ) -> None:

@@ -165,8 +165,8 @@ class Visit:
         await route.abort()
 
 
-async def lose_first(page: Page, pattern: str) -> None:
-    """Let the first request for this address get no answer.
+async def lose_first(page: Page, pattern: str, status: int = 0) -> None:
+    """Let the first request for this address get no answer, or a refusal.
 
     A handler of ``times=1`` is removed after its request, and the browser's driver lets
     all that is on its way go on by itself then: what the page asked for meanwhile would
@@ -179,7 +179,7 @@ async def lose_first(page: Page, pattern: str) -> None:
         if is_lost:
             return await route.fallback()
         is_lost = True
-        return await route.abort()
+        return await (route.fulfill(status=status) if status else route.abort())
 
     await page.route(pattern, lose)
 

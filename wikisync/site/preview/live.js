@@ -52,9 +52,9 @@ export function begin(page) {
 	async function renew() {
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
 		const text = answer && (await answer.text().catch(() => null));
-		// where no whole answer came, what is new is asked for at the server's next word;
+		// where no whole answer came, as at its end, what is new is asked for at the server's next word;
 		// somebody who writes meanwhile has all renewed at the end
-		if (text === null) return page.again();
+		if (text === null || answer.status === 503) return page.again();
 		if (page.writer) return;
 		const other = new DOMParser().parseFromString(text, "text/html");
 		const script = other.querySelector("script[data-frame]");
