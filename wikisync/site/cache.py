@@ -213,10 +213,9 @@ class Cache:
         if found[0][0] <= 2 * used + SPARE_ROWS:
             return
         keys = set(live())
-        stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
-        gone = [row for row in stored.fetchall() if row[0] not in keys]
+        gone = [it for it in self.rows(f"SELECT key FROM {stage}") if it[0] not in keys]  # noqa: S608
         with self.all_or_nothing():
-            self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
+            self.put_rows(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
             for table in ("wiki", "page"):
                 self.rows(f"DELETE FROM {table} WHERE site != ?", site)  # noqa: S608
             self._compact()
