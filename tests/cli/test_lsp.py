@@ -576,6 +576,13 @@ async def test_a_rename_is_refused_where_the_editor_holds_another_text(
     assert (editor.root / "home.md").read_text() == text
 
 
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_long_line_of_schemes_holds_no_completion_up(editor: Editor) -> None:
+    text = editor.open("home.md", f"{'file:' * 100_000} ends")
+    async with asyncio.timeout(WAIT_S):
+        assert await editor.labels("home.md", text, " ends") == []
+
+
 async def test_a_place_is_in_the_line_that_editors_count(wiki: Path) -> None:
     (wiki / "home.md").write_text("a\fb\u2028c\U0001f600 [rules](team/rules)\r\n")
     async with editing(wiki) as editor:

@@ -52,7 +52,8 @@ _OPENS = re.compile(
     r"(?P<href>[^\s\]()\[{}<>|]*)$|(?<![\w:]):(?P<emoji>[a-z0-9_+-]+)$"
 )
 """What stands before the cursor where a link, or the name of an emoji, is typed."""
-
+TYPED_MAX = 2_000
+"""Characters before the cursor in which that is looked for: a link has fewer."""
 _END = re.compile(r"\r\n|\r|\n")
 """Of a line, as the protocol has it; Python and the library know more of them."""
 
@@ -210,8 +211,7 @@ class PageServer(LanguageServer):
 
     async def linked(self, params: _AtPlace) -> WritablePage | None:
         """The page behind the link at a place."""
-        uri = params.text_document.uri
-        page = await self.page(uri)
+        page = await self.page(uri := params.text_document.uri)
         document = self.workspace.get_text_document(uri)
         for href in _hrefs_at(document, params.position) if page else ():
             if at := await self.in_thread(self._site.target, page, href):
@@ -220,10 +220,9 @@ class PageServer(LanguageServer):
 
     async def _complete(self, params: lsp.CompletionParams) -> lsp.CompletionList:
         """What may be typed here."""
-        uri = params.text_document.uri
-        page = await self.page(uri)
+        page = await self.page(uri := params.text_document.uri)
         document, place = self.workspace.get_text_document(uri), params.position
-        found = _OPENS.search(_around(document, place)[0])
+        found = _OPENS.search(_around(document, place)[0][-TYPED_MAX:])
         if page is None or found is None:
             return lsp.CompletionList(is_incomplete=False, items=[])
         typed = found["href"] if found["emoji"] is None else found["emoji"]
