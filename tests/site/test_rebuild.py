@@ -1,5 +1,6 @@
 """A site that is built again: what is written, and that it is as if built anew."""
 
+import gc
 import html
 import os
 import subprocess
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.site.sites import HANDBOOK, Studio
+from tests.site.sites import HANDBOOK, Studio, with_instance
 from tests.support.archive import tree_bytes
 from wikisync.core.messages import SilentProgress
 from wikisync.errors import UsageError
@@ -277,6 +278,30 @@ def test_edit_counts_each_page_once(studio: Studio, text: str) -> None:
         studio.sources, studio.site, studio.options, cache=cache, progress=progress
     )
     assert progress.left == [0, 0]
+
+
+class Thresholds(Counted):
+    """How many new objects there may be before circles of them are looked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[int] = []
+
+    def start(self, label: str, total: int | None) -> None:
+        super().start(label, total)
+        self.seen.append(gc.get_threshold()[0])
+
+
+def test_each_of_many_wikis_may_leave_fewer_circles(studio: Studio) -> None:
+    with_instance(studio)
+    before, progress = gc.get_threshold(), Thresholds()
+    for number, wikis in enumerate((studio.sources[:1], studio.sources)):
+        made = studio.root / f"made-{number}"
+        cache = studio.root / f"cache-{number}"
+        build_site(wikis, made, studio.options, cache=cache, progress=progress)
+    one, _, many, _ = progress.seen
+    assert one > 2 * many > 2 * before[0]
+    assert gc.get_threshold() == before
 
 
 def test_edit_of_a_text_leaves_the_links_of_the_sidebar(studio: Studio) -> None:

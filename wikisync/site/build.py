@@ -31,7 +31,8 @@ from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
 from wikisync.site.theme import load_theme
 
 OBJECTS_PER_COLLECTION = 1_000_000
-"""New ones, before circles of them are looked for: 50 ms at 10,000 pages."""
+"""New ones of a single wiki, before circles of them are looked for: 50 ms at 10,000
+pages.  Of many wikis fewer: what each leaves would be a quarter of the memory."""
 
 
 def build_site(
@@ -110,8 +111,8 @@ def build_site(
         return _report(done, scanned, changes)
 
     thresholds = gc.get_threshold()
-    # facts are many, and in no circles: to look for these again and again is in vain
-    gc.set_threshold(OBJECTS_PER_COLLECTION, *thresholds[1:])
+    most = OBJECTS_PER_COLLECTION // (len(wikis) or 1)
+    gc.set_threshold(max(most, thresholds[0]), *thresholds[1:])
     try:
         return with_cache(cache, built)
     except BaseException:
