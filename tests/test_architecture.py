@@ -22,7 +22,8 @@ core.mentions: core.model
 core.messages: core.model errors
 core.system.parallel: errors
 core.system.running: core.system.libc
-core.system.worker: core.system.child core.system.processes
+core.system.processes: core.system.parallel
+core.system.worker: core.system.child core.system.parallel core.system.processes
 core.versions: core.model
 config: config core.decoding core.layout core.model core.packaged core.system.private
     errors
@@ -72,7 +73,7 @@ ALONE = """
 core.contents core.decoding core.git_trees core.layout core.model core.origin
 core.packaged core.system.child core.system.connections core.system.file_status
 core.system.isolated core.system.libc core.system.locks core.system.private
-core.system.processes core.terminal core.version errors
+core.terminal core.version errors
 """
 """Modules that import none of ours."""
 ALLOWED = {

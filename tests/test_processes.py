@@ -311,6 +311,17 @@ def test_signal_ends_the_wait_for_a_program_inside_an_event_loop(
         assert process.wait(60.0) == 130
 
 
+async def test_program_is_gone_though_its_end_is_cancelled_twice() -> None:
+    process = await processes.start_program_async(["sleep", "600"])
+    async with asyncio.TaskGroup() as group:
+        ending = group.create_task(processes.end_session(process))
+        for _ in range(2):
+            await asyncio.sleep(0)
+            ending.cancel()
+    assert ending.cancelled()
+    assert process.returncode == -signal.SIGKILL
+
+
 @pytest.mark.usefixtures("secrets")
 def test_editor_of_a_preview_gets_no_token(tmp_path: Path) -> None:
     script = (

@@ -115,27 +115,30 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
             yield error
 
 
+async def finish(work: Awaitable[T], stop: Callable[[], object] = lambda: None) -> T:
+    """What work comes to; cancelled, it is told to stop and waited for to its end."""
+    import asyncio
+
+    future = asyncio.ensure_future(work)  # noqa: TID251 - waited for here
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        stop()
+        while not future.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([future])
+        future.exception()
+        raise
+
+
 async def finish_in_thread(
     work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Run blocking work in a thread, and let it end also when cancelled.
+    """Run blocking work in a thread to its end, also when cancelled.
 
-    ``asyncio.to_thread`` leaves the thread running when its caller is cancelled; it
-    would go on with descriptors that the caller closes and behind locks that it gives
-    back.
+    Else it would go on with descriptors that the caller closes, without its locks.
     """
     import asyncio
 
     loop = asyncio.get_running_loop()
-    future = loop.run_in_executor(None, partial(work, *args, **kwargs))
-    try:
-        return await asyncio.shield(future)
-    except asyncio.CancelledError:
-        while not future.done():
-            try:
-                await asyncio.wait([future])
-            except asyncio.CancelledError:
-                continue
-        if not future.cancelled():
-            future.exception()
-        raise
+    return await finish(loop.run_in_executor(None, partial(work, *args, **kwargs)))

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
+from wikisync.core.system.parallel import finish
+
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
@@ -295,7 +297,7 @@ def end_server(process: Child, number: signal.Signals, seconds: float) -> int:
 
 
 async def end_session(process: AsyncChild) -> None:
-    """Kill a program with all that it started, and wait until it is gone."""
+    """Kill a program with all that it started; it is gone then, also when cancelled."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    await finish(process.wait())

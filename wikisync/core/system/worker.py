@@ -20,6 +20,7 @@ import msgspec
 
 from wikisync.core.system import processes
 from wikisync.core.system.child import FRAME_BYTES_MAX, READY, read_frame, write_frame
+from wikisync.core.system.parallel import finish
 
 START_SECONDS_MAX = 120.0
 """For loading the program, on a machine that is busy with other things."""
@@ -143,13 +144,7 @@ class Worker(Generic[AnswerT]):
         loop = asyncio.get_running_loop()
         answer = loop.run_in_executor(thread, self.ask, job)
         thread.shutdown(wait=False)
-        try:
-            return await asyncio.shield(answer)
-        except asyncio.CancelledError:
-            self.break_off()
-            await asyncio.wait([answer])
-            answer.exception()
-            raise
+        return await finish(answer, self.break_off)
 
     def end(self, seconds: float = 0.0) -> None:
         """End the process, by itself if it gets seconds; a later job starts another."""
