@@ -75,6 +75,14 @@ async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]
             await fight(context, desk, chance, is_over, {"wiki": wiki})
             # a text that is left there was offered to nobody
             left = str((await context.storage_state())["origins"])
+        except TimeoutError:
+            # what stands in the way can be seen
+            told = Path(tempfile.gettempdir(), f"prove-write-{seed}")
+            told.with_suffix(".trail").write_text("\n".join(desk.trail))
+            for number, page in enumerate(context.pages):
+                await page.screenshot(path=f"{told}-{number}.png")
+            print(f"what was done, and the tabs, are in {told}*")
+            raise
         finally:
             await desk.kill()
         for _ in range(CONFLICTS_MAX):

@@ -10,8 +10,10 @@ import pytest
 
 from tests.site.book.books import write
 from tests.site.sites import Studio
+from tests.support.author import Author
 from tests.support.browser import MOBILE, Visit, unchecked_visit, visiting
 from tests.support.commits import committed
+from tests.support.preview import Desk
 from tests.support.service import embedded_service
 
 if TYPE_CHECKING:
@@ -127,3 +129,55 @@ async def test_keyboard_reaches_the_text_first(visit: Visit) -> None:
     await visit.page.keyboard.press("Tab")
     await visit.page.keyboard.press("Enter")
     assert await visit.page.evaluate("document.activeElement.id") == "siteContent"
+
+
+@pytest.mark.parametrize("schemes", ["light", "dark", "light dark"])
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+async def test_the_editor_is_accessible(
+    chromium: Browser, desk: Desk, schemes: str, size: tuple[int, int]
+) -> None:
+    """Also when it gets dark in the evening."""
+    scheme, *later = schemes.split()
+    width, height = size
+    async with (
+        desk.previewing() as reader,
+        visiting(
+            chromium,
+            reader.preview.url,
+            color_scheme=scheme,
+            viewport={"width": width, "height": height},
+        ) as visit,
+    ):
+        author = Author(visit.page, reader.preview.url, desk.root / "handbook")
+        await author.edit()
+        await author.type_at_end(
+            "\n\n## A heading\n\n- one `code` [link](home) [none](none)\n"
+        )
+        await author.page.get_by_text("Line 12: none").wait_for()
+        await author.page.keyboard.press("Control+f")
+        if later:
+            await author.page.emulate_media(color_scheme="dark")
+        assert await visit.axe() == []
+        await author.page.keyboard.press("Escape")
+        await author.source.click()
+        await author.page.keyboard.press("Control+End")
+        await author.page.keyboard.type("[x](ho")
+        await author.page.locator(".cm-tooltip-autocomplete").wait_for()
+        assert await visit.axe() == []
+        await author.page.keyboard.press("Escape")
+        await author.save()
+        await author.said("Saved.")
+        for question in ("", "New page…", "Rename…", "Delete…"):
+            await author.button("More: new page, rename, delete").click()
+            if question:
+                await author.button(question).click()
+            assert await visit.axe() == []
+            await author.button("Cancel").click()
+        await author.type_at_end("Mine.")
+        (author.root / "guide.md").write_text("# Theirs\n")
+        await author.save()
+        await author.button("Both").wait_for()
+        assert await visit.axe() == []
+        await author.button("Cancel").click()
+        await author.button("Close the editor").click()
+        assert await visit.axe() == []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.author import GUIDE, Author, writing
-from tests.support.browser import unchecked_visit, visiting
+from tests.support.browser import unchecked_visit
 from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
 
@@ -516,58 +516,6 @@ async def test_a_read_only_preview_offers_no_editor(
 
 
 # Everybody -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("schemes", ["light", "dark", "light dark"])
-@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
-async def test_the_editor_is_accessible(
-    chromium: Browser, desk: Desk, schemes: str, size: tuple[int, int]
-) -> None:
-    """Also when it gets dark in the evening."""
-    scheme, *later = schemes.split()
-    width, height = size
-    async with (
-        desk.previewing() as reader,
-        visiting(
-            chromium,
-            reader.preview.url,
-            color_scheme=scheme,
-            viewport={"width": width, "height": height},
-        ) as visit,
-    ):
-        author = Author(visit.page, reader.preview.url, desk.root / "handbook")
-        await author.edit()
-        await author.type_at_end(
-            "\n\n## A heading\n\n- one `code` [link](home) [none](none)\n"
-        )
-        await author.page.get_by_text("Line 12: none").wait_for()
-        await author.page.keyboard.press("Control+f")
-        if later:
-            await author.page.emulate_media(color_scheme="dark")
-        assert await visit.axe() == []
-        await author.page.keyboard.press("Escape")
-        await author.source.click()
-        await author.page.keyboard.press("Control+End")
-        await author.page.keyboard.type("[x](ho")
-        await author.page.locator(".cm-tooltip-autocomplete").wait_for()
-        assert await visit.axe() == []
-        await author.page.keyboard.press("Escape")
-        await author.save()
-        await author.said("Saved.")
-        for question in ("", "New page…", "Rename…", "Delete…"):
-            await author.button("More: new page, rename, delete").click()
-            if question:
-                await author.button(question).click()
-            assert await visit.axe() == []
-            await author.button("Cancel").click()
-        await author.type_at_end("Mine.")
-        (author.root / "guide.md").write_text("# Theirs\n")
-        await author.save()
-        await author.button("Both").wait_for()
-        assert await visit.axe() == []
-        await author.button("Cancel").click()
-        await author.button("Close the editor").click()
-        assert await visit.axe() == []
 
 
 async def test_a_page_is_written_in_a_program_of_ones_own(

@@ -441,7 +441,7 @@ async def test_landing_page_lists_public_wikis_and_finds_their_pages(
 
 
 async def test_landing_page_that_somebody_damaged_is_put_right(fleet: Fleet) -> None:
-    """With its assets, and without the objects that lie beside it."""
+    """Its assets come back, too; objects that are not of the page stay as they are."""
     fleet.settings = replace(fleet.settings, title="All our wikis")
     await fleet.rows.make(fleet.settings)
     worker = fleet.worker(folder="lands")

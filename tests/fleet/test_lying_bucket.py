@@ -89,7 +89,7 @@ async def test_lie_of_a_storage_is_put_right_when_it_ends(
 async def test_landing_page_that_loses_its_turn_lists_no_other_site(
     fleet: Fleet, proxy: BendingProxy
 ) -> None:
-    """A million objects may lie beside it."""
+    """The other objects of its bucket, which can be very many, are not listed."""
     await fleet.run("project-1")
 
     async def loses(step: str) -> None:
