@@ -98,3 +98,22 @@ async def test_text_beside_the_blocks_of_a_big_page_stays_in_its_place(
         await author.edit()
         shown = await author.page.locator("article").text_content()
     assert "box LOOSE EM TAIL" in (shown or "")
+
+
+async def test_a_very_long_line_has_one_direction(
+    chromium: Browser, desk: Desk
+) -> None:
+    """Chromium needs a second to lay out 700 KB of which each line may have its own."""
+    long = "كلمات " * 20_000
+    (desk.root / "handbook" / "guide.md").write_text(f"# Guide\n\nShort.\n\n{long}\n")
+    look = """() => [...document.querySelectorAll("article p")].map((it) => {
+        const { unicodeBidi, direction } = getComputedStyle(it);
+        return `${unicodeBidi} ${direction}`; })"""
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        assert await author.page.evaluate(look) == ["plaintext ltr", "isolate rtl"]
+        await author.source.get_by_text("كلمات").first.click()
+        await author.page.keyboard.press("Control+End")
+        await author.page.keyboard.type("New words.")
+        await author.shown("New words.")
+        assert await author.page.evaluate(look) == ["plaintext ltr", "isolate rtl"]

@@ -199,6 +199,7 @@ class Editor extends Desk {
 			for (const other of one.parentElement.children) if (other !== one && other !== this.page.host && !other.inert) this.inert.push(other);
 		for (const other of this.inert) other.inert = true;
 		this.main = main;
+		eased(main);
 		this.group();
 		const shade = () => {
 			main.style.background = getComputedStyle(document.body).backgroundColor;
@@ -353,7 +354,7 @@ class Editor extends Desk {
 	// Whether the page could be brought up to date.
 	showDraft(draft, marks) {
 		const top = this.main.scrollTop;
-		const made = (html) => new DOMParser().parseFromString(html, "text/html");
+		const made = (html) => eased(new DOMParser().parseFromString(html, "text/html"));
 		if (draft.html) {
 			this.page.exchange(made(draft.html), null);
 			this.group();
@@ -969,6 +970,17 @@ function differences(old, text) {
 	});
 	add(was.slice(at).join(""), are.slice(to).join(""));
 	return changes;
+}
+
+// Chromium takes quadratic time to lay out a text of which each line may have a direction
+// of its own, as the themes have it; a very long one has the direction of its beginning.
+function eased(place) {
+	for (const one of place.querySelectorAll("p, td, th")) {
+		if (one.textContent.length < BIG) continue;
+		one.dir ||= "auto";
+		one.style.unicodeBidi = "isolate";
+	}
+	return place;
 }
 
 // A title that no line of the text makes has no id.
