@@ -15,6 +15,7 @@ import pytest_asyncio
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
 from wikisync.service.settings import Hook
+from wikisync.sync.base.state import State
 from wikisync.watch.listen import BODY_BYTES_MAX, listening, new_app
 
 pytestmark = pytest.mark.slow
@@ -151,6 +152,25 @@ async def test_status_says_what_the_command_says_and_how_each_wiki_fares(
     assert wiki["pages"] == 1
     assert wiki["differences"] == []
     assert found["workspace"] == str(watch.root)
+
+
+async def test_status_names_a_save_that_waits_and_does_nothing_about_it(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with answering(service, tmp_path / "ws") as (watch, url, session):
+        file = watch.root / ".wikisync" / "state.db"
+        with State.open(file, is_held=False) as state:
+            state.wiki(OWNER).remember(paused="a long rewrite")
+        paused = '"condition": "paused"'
+        await watch.until(lambda: paused in json.dumps(watch.health))
+        watch.save("home", "mine\n")
+        found = json.loads(await (await session.get(f"{url}/status")).text())
+        (difference,) = found["wikis"][0]["differences"]
+        assert (difference["page"], difference["side"]) == ("home", "here")
+        with State.copy(file, is_live=True) as copy:
+            known = copy.wiki(OWNER)
+            assert not known.intents()
+            assert not known.memory.troubles
 
 
 @pytest.mark.asyncio(loop_scope="module")

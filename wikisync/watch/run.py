@@ -43,7 +43,7 @@ from wikisync.watch.wiki import WatchedWiki, lists_of
 from wikisync.workspace import attention, folders, runner
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
-from wikisync.workspace.opening import OpenWorkspace, other_folder
+from wikisync.workspace.opening import OpenWorkspace, open_workspace, other_folder
 from wikisync.workspace.status import scan, status_as_json
 
 log = logging.getLogger(__name__)
@@ -337,9 +337,13 @@ class Watch:
     async def status(self) -> Mapping[str, object]:
         """What ``status --json`` says, and the state of each wiki."""
         wikis: list[Mapping[str, object]] = []
-        for wiki in self._wikis.values():
-            status = await scan(self.opened, wiki.section, None)
-            wikis.append(status_as_json(replace(status, wiki_notes=wiki.synced.notes)))
+        # in a copy of the state: the cycles of the runner go on meanwhile
+        workspace = self.opened.workspace
+        with open_workspace(workspace, is_read_only=True, is_guarded=False) as seen:
+            for wiki in self._wikis.values():
+                status = await scan(seen, wiki.section, None)
+                notes = wiki.synced.notes
+                wikis.append(status_as_json(replace(status, wiki_notes=notes)))
         health = self.report.health()
         wikis = [
             {**one, **run} for one, run in zip(wikis, health["wikis"], strict=True)
