@@ -215,6 +215,7 @@ async def cycles_inside(root: Path, token: str, repeat: int) -> list[Run]:
     """Cycles one after the other in this process, as the daemon runs them."""
     from wikisync.cli.console import Console
     from wikisync.sync.run.cycle import run_cycle
+    from wikisync.sync.run.parts import CycleOptions
     from wikisync.workspace.configured import find_workspace
     from wikisync.workspace.opening import open_workspace
     from wikisync.workspace.service import Credentials
@@ -229,14 +230,7 @@ async def cycles_inside(root: Path, token: str, repeat: int) -> list[Run]:
             wiki = await opened.synced(client, section)
             for _ in range(repeat + 1):
                 started, cpu = time.perf_counter(), time.process_time()
-                result = await run_cycle(
-                    wiki.remote,
-                    wiki.local,
-                    opened.state,
-                    owner=section.owner,
-                    remote_id=wiki.remote_id,
-                    linked=wiki.remote,
-                )
+                result = await run_cycle(wiki.cycle(CycleOptions()))
                 assert result.is_quiet
                 seconds = time.perf_counter() - started
                 runs.append(Run(seconds, time.process_time() - cpu, 0.0))

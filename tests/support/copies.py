@@ -15,10 +15,10 @@ from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import Agreed
 from wikisync.sync.decide.plan import BasePage
 from wikisync.sync.decide.safety import Decision, decide
-from wikisync.sync.replica import GONE_THERE, LocalReplica
+from wikisync.sync.replica import GONE_THERE
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.parts import CycleOptions, CycleResult
-from wikisync.sync.views import AliasedFolder, DryFolder
+from wikisync.sync.run.parts import Cycle, CycleOptions, CycleResult
+from wikisync.sync.views import AliasedFolder
 
 OWNER = WikiOwner("project", "docs/handbook")
 PAGES = {"home": "one\ntwo\nthree\n", "other": "other\n"}
@@ -105,14 +105,10 @@ class Copies:
             return await self._run(copy, options)
 
     async def _run(self, state: State, options: CycleOptions | None) -> CycleResult:
-        here: LocalReplica = DryFolder(self.here) if state.is_copy else self.here
+        known, asked = state.wiki(OWNER), options or CycleOptions()
+        here = AliasedFolder(self.here, known)
         return await run_cycle(
-            self.there,
-            AliasedFolder(here, state.wiki(OWNER)),
-            state,
-            owner=OWNER,
-            options=options,
-            clock=lambda: self.now,
+            Cycle(self.there, here, known, asked, clock=lambda: self.now)
         )
 
     async def rest(self, options: CycleOptions | None = None) -> CycleResult:

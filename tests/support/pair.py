@@ -31,8 +31,8 @@ from wikisync.folder.replica import FolderReplica, LooseFiles
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.parts import CycleOptions, CycleResult
-from wikisync.sync.views import AliasedFolder, DryFolder
+from wikisync.sync.run.parts import Cycle, CycleOptions, CycleResult
+from wikisync.sync.views import AliasedFolder
 from wikisync.workspace.linking import TranslatedWiki
 
 OWNER = WikiOwner("project", "docs/handbook")
@@ -49,7 +49,6 @@ class Pair:
     client: Client
     root: Path
     project: int
-    remote_id: str = ""
     """The service's id of the project, if it is to be another one."""
     now: float = field(default_factory=time.time)
     state: State = field(init=False)
@@ -80,23 +79,19 @@ class Pair:
         self.state = State.open(self.private / "state.db")
         self.local, self.remote = self._sides(self.known)
 
-    def _sides(
-        self, known: WikiState, *, is_dry: bool = False
-    ) -> tuple[AliasedFolder, TranslatedWiki]:
+    def _sides(self, known: WikiState) -> tuple[AliasedFolder, TranslatedWiki]:
         wiki = Wiki(self.client, OWNER, self.project)
         git = RemoteRepository(self.client, OWNER, self.private / "cache")
         local = FolderReplica(self.folder, private=self.private, settle_s=0)
-        files = AttachmentSource(wiki, git)
-        remote = WikiReplica(wiki, attachments=files)
+        source = AttachmentSource(wiki, git)
+        remote = WikiReplica(wiki, attachments=source)
         if self.asks_git:
             trees = git.trees(is_kept=False)
             remote = WikiReplica(
-                wiki, attachments=files, trees=trees, request_cost_bytes=1
+                wiki, attachments=source, trees=trees, request_cost_bytes=1
             )
-        side = DryFolder(local) if is_dry else local
-        return AliasedFolder(side, known), TranslatedWiki(
-            remote, LooseFiles(local), known
-        )
+        files = LooseFiles(local)
+        return AliasedFolder(local, known), TranslatedWiki(remote, files, known)
 
     asks_git: bool = False
     """Whether the wiki is scanned by its history, as one that is large."""
@@ -154,7 +149,7 @@ class Pair:
     async def plan(self, options: CycleOptions | None = None) -> CycleResult:
         """What a cycle would do."""
         with State.copy(self.state.path, is_live=True) as copy:
-            local, remote = self._sides(copy.wiki(OWNER), is_dry=True)
+            local, remote = self._sides(copy.wiki(OWNER))
             return await self._run(remote, local, copy, options)
 
     async def _run(
@@ -166,16 +161,9 @@ class Pair:
     ) -> CycleResult:
         self.now += STEP_S
         state.wiki(OWNER).remember(left_out=None)
-        return await run_cycle(
-            remote,
-            local,
-            state,
-            owner=OWNER,
-            remote_id=self.remote_id or str(self.project),
-            options=options,
-            clock=lambda: self.now,
-            linked=remote,
-        )
+        known, asked = state.wiki(OWNER), options or CycleOptions()
+        clock = lambda: self.now  # noqa: E731
+        return await run_cycle(Cycle(remote, local, known, asked, clock, linked=remote))
 
     async def rest(self, options: CycleOptions | None = None) -> CycleResult:
         """Cycles until nothing is left to do; errors end one, not all."""

@@ -116,6 +116,11 @@ class _Forgetful(list[Any]):
         return iter(())
 
 
+def _adopting(find: Any) -> Any:
+    """Takes the wiki that has the path, whichever it is."""
+    return lambda *args, **_adopts: find(*args, adopts=True)
+
+
 def _newest_replaced(_edited: object) -> Any:
     """The text that was replaced last, whatever the file held."""
 
@@ -268,9 +273,9 @@ GUARDS = (
     ),
     Guard(
         "same wiki as last time",
-        f"{SYNC}.base.state:WikiState.is_same_wiki",
-        answer(True),
-        "sync/test_cycle.py::test_another_wiki_under_the_path_is_left_alone",
+        "wikisync.workspace.identity:find_wiki",
+        _adopting,
+        "workspace/test_identity.py::test_path_of_another_project_stops_the_wiki",
     ),
     Guard(
         "deletes last and only in a clean cycle",

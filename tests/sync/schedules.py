@@ -34,7 +34,7 @@ from wikisync.sync.decide.ledger import unpack
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run import cycle as engine
-from wikisync.sync.run.parts import CycleOptions, CycleResult, Patience
+from wikisync.sync.run.parts import Cycle, CycleOptions, CycleResult, Patience
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.sync.views import AliasedFolder
 from wikisync.workspace.linking import TranslatedWiki
@@ -178,15 +178,9 @@ class Client:
         try:
             self.state.wiki(OWNER).remember(left_out=None)
             with patch.object(engine, "SEND_SHARE", -1.0):  # a rest is left at once
+                cycle = Cycle(self.wiki, self.folder, self.known, options, loop.time)
                 self.result = await engine.run_cycle(
-                    self.wiki,
-                    self.folder,
-                    self.state,
-                    owner=OWNER,
-                    options=options,
-                    clock=loop.time,
-                    linked=self.wiki,
-                    is_awaited=is_awaited,
+                    replace(cycle, linked=self.wiki, is_awaited=is_awaited)
                 )
         except (persons.Crash, asyncio.CancelledError):
             self.restart()

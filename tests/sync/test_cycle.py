@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from tests.support.copies import OWNER, PAGES, Copies, rested
+from tests.support.copies import PAGES, Copies, rested
 from wikisync.core.model import Slug, digest_of
 from wikisync.errors import Halted, Unavailable
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN, BatchKind, Decision
-from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.parts import Cycle
 
 HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"
@@ -223,24 +223,6 @@ async def test_a_page_open_for_ten_minutes_is_told(copies: Copies) -> None:
     ]
 
 
-async def test_another_wiki_under_the_path_is_left_alone(state: State) -> None:
-    pages = {f"page-{number}": TEXT for number in range(9)}
-    first = Copies(state, pages)
-    second = Copies(state, {**dict(list(pages.items())[1:]), "new": "new\n"})
-
-    async def cycle(there: RemoteReplica, number: str) -> None:
-        await run_cycle(there, first.here, state, owner=OWNER, remote_id=number)
-
-    await cycle(first.there, "1")
-    first.here.put("mine", "mine\n")
-    with pytest.raises(Halted, match=r"another project now \(2, not 1\)"):
-        await cycle(second.there, "2")
-    assert first.here.texts() == {**pages, "mine": "mine\n"}
-    assert "mine" not in second.there.texts()
-    await cycle(first.there, "1")
-    assert first.there.texts() == {**pages, "mine": "mine\n"}
-
-
 async def test_whose_wiki_it_is_is_asked_while_it_answers(state: State) -> None:
     """Where there is a text to send, which takes one answer after the other."""
     copies = await rested(state, PAGES)
@@ -256,7 +238,7 @@ async def test_whose_wiki_it_is_is_asked_while_it_answers(state: State) -> None:
         is_asked.set()
 
     copies.there.before = answer_late
-    await run_cycle(copies.there, copies.here, state, owner=OWNER, confirm=confirm)
+    await run_cycle(Cycle(copies.there, copies.here, copies.known, confirm=confirm))
     assert copies.texts()["home"] == f"{TEXT}four\n"
 
 
@@ -281,7 +263,7 @@ async def test_nothing_is_sent_before_it_is_known_whose_wiki_it_is(
 
     copies.there.before = list_at_once
     with pytest.raises(Halted):
-        await run_cycle(copies.there, copies.here, state, owner=OWNER, confirm=confirm)
+        await run_cycle(Cycle(copies.there, copies.here, copies.known, confirm=confirm))
     assert copies.there.texts() == before
 
 

@@ -18,7 +18,7 @@ from wikisync.sync.base.state import State
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.parts import CycleOptions, CycleResult, Patience
+from wikisync.sync.run.parts import Cycle, CycleOptions, CycleResult, Patience
 
 FOLDER = "uploads/" + "0123456789abcdef" * 2
 PICTURE = AttachmentPath(f"{FOLDER}/p.png")
@@ -205,7 +205,7 @@ async def interrupted_pull(
     remote.before = interrupt
     async with asyncio.TaskGroup() as group:
         task = group.create_task(
-            run_cycle(remote, local, state, owner=OWNER, options=PULL)
+            run_cycle(Cycle(remote, local, state.wiki(OWNER), PULL))
         )
         interrupt.task = task
     return not task.cancelled()
@@ -232,11 +232,11 @@ async def finishes_after_interrupt(place: Path, state: State, at: int) -> bool:
     assert_only_whole_files(place / "wiki", remote)
     local = FolderReplica(place / "wiki", settle_s=0)
     remote.before = nothing_before
-    await run_cycle(remote, local, state, owner=OWNER, options=PULL)
+    await run_cycle(Cycle(remote, local, state.wiki(OWNER), PULL))
     seen = await local.snapshot()
     assert {s: (await local.read(s)).content for s in seen.pages} == remote.texts()
     assert (place / "wiki" / PICTURE).read_bytes() == remote.files[PICTURE]
-    again = await run_cycle(remote, local, state, owner=OWNER, options=PULL)
+    again = await run_cycle(Cycle(remote, local, state.wiki(OWNER), PULL))
     assert str(again.plan) == "nothing to do"
     return was_complete
 

@@ -107,18 +107,10 @@ def test_mark_of_the_wiki_ends_where_it_would_stand_for_little(
     assert not known.memory.remote_tag
 
 
-def test_first_id_is_noted_and_another_one_is_another_wiki(known: WikiState) -> None:
-    assert known.is_same_wiki("6")
-    assert known.is_same_wiki("7")  # nothing was agreed on with the first one
-    known.record([agreed("home", "text")])
-    assert known.is_same_wiki("7")
-    assert not known.is_same_wiki("8")
-
-
 def test_what_is_begun_anew_knows_nothing_of_the_old_wiki_but_its_journal(
     state: State, known: WikiState
 ) -> None:
-    known.is_same_wiki("7")
+    known.remember(remote_id="7")
     known.remember(left_out=None)
     known.note_done(1.0, HOME, "pulled")
     known.record([agreed("home", "text")])
@@ -134,7 +126,7 @@ def test_what_is_begun_anew_knows_nothing_of_the_old_wiki_but_its_journal(
     assert not other.attachments()
     assert not other.memory.remote_tag
     assert not other.memory.left_out
-    assert other.is_same_wiki("8")
+    assert not other.memory.remote_id
     assert [one.what for one in other.events(1)] == ["pulled"]
 
 

@@ -12,7 +12,7 @@ from wikisync.sync.base.history import Step
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.safety import Decision
 from wikisync.sync.run.undoing import undo_sync
-from wikisync.sync.views import AliasedFolder, DryFolder
+from wikisync.sync.views import AliasedFolder
 
 PAGES = {"home": "one\n\ntwo\n\nthree\n", "guide": "a guide\n", "team/ann": "Ann\n"}
 MANY = {f"new{number}": f"{number}\n" for number in range(9)}
@@ -289,7 +289,7 @@ async def test_a_dry_run_changes_nothing(state: State) -> None:
     changes = len(copies.here.changes) + len(copies.there.changes)
     with State.copy(state.path, is_live=True) as copy:
         known = copy.wiki(OWNER)
-        here = AliasedFolder(DryFolder(copies.here), known)
+        here = AliasedFolder(copies.here, known)
         there = await copies.there.snapshot()
         pages = await undo_sync(here, known, last, there, copies.now)
     assert set(pages.values()) == {""}

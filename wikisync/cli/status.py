@@ -30,6 +30,7 @@ from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.ledger import LogEntry
 from wikisync.sync.replica import Replica
+from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.report import read_health
 from wikisync.workspace import configured, restoring
@@ -267,7 +268,7 @@ async def _of_wiki(
 ) -> list[Shown]:
     wiki = await opened.synced(client, section)
     options = CycleOptions(pages=slugs, folder=opened.match_of(section))
-    result = await opened.cycle(wiki, options)
+    result = await run_cycle(wiki.cycle(options))
     configured.refuse_unknown(section, unknown_of(wiki.known, [result], slugs))
     names = {move.target: move.slug for move in result.plan.moves}
     shown: list[Shown] = []

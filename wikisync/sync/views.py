@@ -37,9 +37,13 @@ from wikisync.sync.replica import GONE_THERE, LocalReplica
 
 
 class AliasedFolder:
-    """A ``LocalReplica`` whose pages go by the wiki's names."""
+    """A ``LocalReplica`` whose pages go by the wiki's names.
+
+    With a copied state it takes nothing.
+    """
 
     def __init__(self, folder: LocalReplica, state: WikiState) -> None:
+        folder = DryFolder(folder) if state.is_copy else folder
         self._folder = folder
         self._state = state
         # These name no page, or one in whatever file: they are the folder's own.

@@ -4,7 +4,7 @@ Every command comes through here, so that the guards of its folder hold for all 
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
@@ -45,12 +45,13 @@ from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import (
     NOTHING_DONE,
     Confirm,
+    Cycle,
     CycleOptions,
     CycleResult,
     FolderMatch,
     problems_of,
 )
-from wikisync.sync.views import AliasedFolder, DryFolder, RememberedWiki
+from wikisync.sync.views import AliasedFolder, RememberedWiki
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.identity import Located, find_wiki, wiki_as_found
 from wikisync.workspace.linking import TranslatedWiki
@@ -69,26 +70,25 @@ class WikiMoved(SyncError):
     """A wiki is not where it was when the cycle began: it has to be opened anew."""
 
 
-class Sides(Struct, frozen=True, kw_only=True):
-    """One wiki of an open workspace as a cycle needs it."""
+class SyncedWiki(Struct, frozen=True, kw_only=True):
+    """One wiki of an open workspace and of the service."""
 
     section: WikiSection
     remote: TranslatedWiki
     local: LocalReplica
-    confirm: Confirm | None = None
-    """Asks the service whether it is the wiki that is meant, where nobody has yet."""
-    remote_id: str = ""
-    """Which wiki it is; empty while nobody asks the service."""
-
-
-class SyncedWiki(Sides, frozen=True, kw_only=True):
-    """One wiki of an open workspace and of the service."""
-
+    known: WikiState
     index: FolderIndex
     found: Located
-    known: WikiState
     replica: WikiReplica
     """The wiki as it is, behind ``remote``."""
+    confirm: Confirm | None = None
+    """Asks the service whether it is the wiki that is meant, where nobody has yet."""
+
+    def cycle(self, options: CycleOptions) -> Cycle:
+        """A cycle of it, for ``run_cycle``."""
+        remote, confirm = self.remote, self.confirm
+        sides = remote, self.local, self.known
+        return Cycle(*sides, options, linked=remote, confirm=confirm)
 
 
 class OpenWorkspace(Struct, eq=False):
@@ -167,10 +167,7 @@ class OpenWorkspace(Struct, eq=False):
         self, wiki: WikiSection, own: FolderReplica | None = None
     ) -> LocalReplica:
         """A wiki's folder by the wiki's names; one that is only read takes nothing."""
-        own = own or self._folder(wiki)
-        return AliasedFolder(
-            DryFolder(own) if self.is_read_only else own, self.known(wiki)
-        )
+        return AliasedFolder(own or self._folder(wiki), self.known(wiki))
 
     def _folder(self, wiki: WikiSection, *, settle_s: float = 0.0) -> FolderReplica:
         return FolderReplica(
@@ -180,37 +177,17 @@ class OpenWorkspace(Struct, eq=False):
             settle_s=settle_s,
         )
 
-    async def cycle(
-        self,
-        sides: Sides,
-        options: CycleOptions,
-        progress: Progress | None = None,
-        *,
-        is_planned: bool = False,
-        is_awaited: Callable[[], bool] = bool,
-    ) -> CycleResult:
-        """Run one cycle of a wiki; a dry run with a copied state, or ``is_planned``."""
-        owner, local = sides.section.owner, sides.local
-        path, state = self.state.path, nullcontext(self.state)
-        with State.copy(path, is_live=True) if is_planned else state as known:
-            if is_planned:
-                own = DryFolder(self._folder(sides.section))
-                local = AliasedFolder(own, known.wiki(owner))
-            return await run_cycle(
-                sides.remote,
-                local,
-                known,
-                owner=owner,
-                remote_id=sides.remote_id,
-                options=options,
-                progress=progress,
-                linked=sides.remote,
-                confirm=None if is_planned else sides.confirm,
-                is_awaited=is_awaited,
-            )
+    async def plan(self, wiki: SyncedWiki, options: CycleOptions) -> CycleResult:
+        """What a cycle of a wiki would do, found out with a copy of its state."""
+        with State.copy(self.state.path, is_live=True) as copy:
+            known = copy.wiki(wiki.section.owner)
+            local = AliasedFolder(self._folder(wiki.section), known)
+            planned = replace(wiki, local=local, known=known, confirm=None)
+            return await run_cycle(planned.cycle(options))
 
-    def remembered(self, wiki: WikiSection) -> Sides:
-        """The wiki as it was last seen, and its folder; Halted where emptied."""
+    def remembered(self, wiki: WikiSection, options: CycleOptions) -> Cycle:
+        """A dry cycle with the wiki as it was last seen; Halted where emptied."""
+        assert self.is_read_only, "it would send pages, and not to the wiki"
         known, folder = self.known(wiki), self.folder_of(wiki)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
@@ -221,7 +198,7 @@ class OpenWorkspace(Struct, eq=False):
             copy = State.copy(self.state.path, is_live=is_live)
             seen = self.stack.enter_context(copy).wiki(wiki.owner)
         remote = TranslatedWiki(RememberedWiki(seen), LooseFiles(own), known)
-        return Sides(section=wiki, remote=remote, local=self.local(wiki, own))
+        return Cycle(remote, self.local(wiki, own), known, options, linked=remote)
 
     async def synced(
         self, client: Client, wiki: WikiSection, *, asks_first: bool = True
@@ -270,10 +247,9 @@ class OpenWorkspace(Struct, eq=False):
             section=wiki,
             remote=translated,
             local=self.local(wiki, own),
-            remote_id=found.remote_id,
+            known=known,
             index=own.index,
             found=found,
-            known=known,
             replica=remote,
             confirm=confirm,
         )
@@ -568,8 +544,9 @@ class WikiCycles:
         match, before, now = self._opened.matched(self.section, is_first=is_first)
         # whoever begins may have mended the token or the service's limits just now
         options = replace(options, folder=match, tries_again=is_first)
-        result = await self._opened.cycle(
-            wiki, options, self.progress, is_awaited=self.is_awaited
+        cycle = wiki.cycle(options)
+        result = await run_cycle(
+            replace(cycle, progress=self.progress, is_awaited=self.is_awaited)
         )
         # the folder that was there when it began is remembered when it went through:
         # after one that did not, or where the folder is replaced meanwhile, the next

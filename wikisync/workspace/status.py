@@ -22,6 +22,7 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.ledger import Health, LogEntry
 from wikisync.sync.decide.safety import Batch, Decision
+from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import CycleOptions, CycleResult, FolderMatch, Held
 from wikisync.sync.run.pull import STALE_SAVE
 from wikisync.workspace import sentences
@@ -116,12 +117,13 @@ async def _next_sync(
 ) -> WikiStatus:
     """What the next sync would do, found out as its dry run does."""
     section = status.section
-    sides = opened.remembered(section) if wiki is None else wiki
     found = None if wiki is None else wiki.found
     known, match = opened.known(section), opened.match_of(section)
     status = replace(status, has_other_folder=match is FolderMatch.OTHER)
     before = known.memory.batches
-    result = await opened.cycle(sides, CycleOptions(folder=match))
+    options = CycleOptions(folder=match)
+    cycle = wiki.cycle(options) if wiki else opened.remembered(section, options)
+    result = await run_cycle(cycle)
     batches = {batch.kind: batch for batch in result.batches}
     if wiki is None:
         # what the wiki was stopped for cannot be seen from here

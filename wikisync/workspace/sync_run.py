@@ -235,7 +235,7 @@ class _OneSync(WikiCycles):
         # the wiki is not scanned for an empty folder: texts come with the first list
         # alone, and after it each page would be read by itself
         if is_first and not self._is_answered and (await wiki.local.snapshot()).pages:
-            seen = await self._opened.cycle(wiki, self.options, is_planned=True)
+            seen = await self._opened.plan(wiki, self.options)
             left = [a for a in seen.waiting if a.reason is SkipReason.NOT_ASKED]
             if left:
                 self.only_here = [action.slug for action in left]

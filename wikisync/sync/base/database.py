@@ -60,8 +60,11 @@ _OF_DAMAGE = (
 class Database:
     """An open file."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, *, is_copy: bool = False
+    ) -> None:
         self._connection = connection
+        self.is_copy = is_copy
         self._depth = 0
         self._has_failed = False
         """Whether a part of the transaction under way failed."""
@@ -104,7 +107,7 @@ class Database:
         except BaseException:
             connection.close()
             raise
-        return cls(connection, path)
+        return cls(connection, path, is_copy=True)
 
     @property
     def stamp(self) -> tuple[int, int]:
@@ -276,6 +279,8 @@ class WikiRows:
         self._database = database
         self.number = number
         """Of the wiki, in each table of the state."""
+        self.is_copy = database.is_copy
+        """Whether nothing of it is kept, so that nothing may be done: a dry run."""
         self._memory = WikiMemory()
         self._memory_of: object = None
         self._changed: set[str] = set()

@@ -35,15 +35,9 @@ class State:
     """The open state file of one workspace: one row for each of its folders."""
 
     def __init__(
-        self,
-        database: Database,
-        *,
-        set_aside: Path | None = None,
-        is_held: bool = True,
-        is_copy: bool = False,
+        self, database: Database, *, set_aside: Path | None = None, is_held: bool = True
     ) -> None:
         self._database = database
-        self.is_copy = is_copy
         self._is_held = is_held
         self._wikis: dict[WikiOwner, WikiState] = {}
         self._notes: dict[str, str] = {}
@@ -76,7 +70,7 @@ class State:
         """A copy in memory, for whoever only reads; else StateError."""
         database = _prepared(Database.copy(path, is_live=is_live))
         set_aside = None if path.exists() else _last_set_aside(path)
-        return cls(database, set_aside=set_aside, is_held=False, is_copy=True)
+        return cls(database, set_aside=set_aside, is_held=False)
 
     @property
     def is_damaged(self) -> bool:
@@ -223,18 +217,6 @@ class WikiState(Agreements):
     def is_begun(self) -> bool:
         """Whether anything was agreed on, or is under way, with its wiki."""
         return bool(self.intents() or self.conflict_files() or self.base())
-
-    def is_same_wiki(self, remote_id: str) -> bool:
-        """Whether it is the wiki that was met before; a first one is noted."""
-        # a project that was deleted and made again under its old path is another wiki,
-        # whatever its pages are called
-        known = self.memory.remote_id
-        if known == remote_id:
-            return True
-        if known and self.is_begun:
-            return False
-        self.remember(remote_id=remote_id)
-        return True
 
 
 def _prepared(database: Database) -> Database:

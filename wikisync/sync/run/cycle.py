@@ -7,8 +7,7 @@ next one finds by comparing, and by the intents, what this one did.
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias, assert_never
 
 from msgspec.structs import replace
@@ -16,15 +15,12 @@ from msgspec.structs import replace
 from wikisync import errors
 from wikisync.core import model
 from wikisync.core.mentions import mentioned_attachments
-from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.system.parallel import each, plain_errors
-from wikisync.sync.base.state import State
 from wikisync.sync.decide import plan as actions
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import Base, Plan, Send, describe
 from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
-from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run import parts, pull
 from wikisync.sync.run.deciding import decide_cycle, has_texts_to_send, is_saved_enough
 from wikisync.sync.run.holds import WITH_CONFLICT_FILE, Holds
@@ -55,50 +51,18 @@ LASTING = frozenset(
 """Problems of one page or file, which stay until somebody changes it."""
 
 
-async def run_cycle(
-    remote: RemoteReplica,
-    local: LocalReplica,
-    state: State,
-    *,
-    owner: model.WikiOwner,
-    remote_id: str = "",
-    options: parts.CycleOptions | None = None,
-    clock: Callable[[], float] = time.time,
-    progress: Progress | None = None,
-    linked: parts.LinkedPages | None = None,
-    confirm: parts.Confirm | None = None,
-    is_awaited: Callable[[], bool] = bool,
-) -> parts.CycleResult:
+async def run_cycle(cycle: parts.Cycle) -> parts.CycleResult:
     """Carry edits from each side to the other, once; or one way, as asked.
 
-    ``confirm`` is asked before anything is done; None where the wiki is known to be the
-    one that is meant.  Interrupted at any point, it leaves whole pages, and a base that
-    knows no more than what was verified.  Halted where the folder was synced with
-    another wiki; other errors where folder, service or disk are away.  ``is_awaited``
-    says whether there is a newer change, for which the rest of many pages waits.
+    With a copied state it only plans.  Interrupted at any point, it leaves whole pages,
+    and a base that knows no more than what was verified.  Raises where folder, service
+    or disk are away.
     """
-    cycle = parts.Cycle(
-        remote,
-        local,
-        state.wiki(owner),
-        options or parts.CycleOptions(),
-        clock,
-        progress or SilentProgress(),
-        linked,
-        is_awaited,
-    )
     known = cycle.state
     with known.cycle():
         try:
-            if remote_id and not known.is_same_wiki(remote_id):
-                raise errors.Halted(
-                    f"{owner.full_path} is another {owner.kind} now ({remote_id}, not"
-                    f" {known.memory.remote_id}); nothing was changed",
-                    hint="correct wikisync.toml; or, to sync the folder with this one,"
-                    " run: wikisync adopt",
-                )
-            one = _Run(cycle, confirm)
-            return await (one.plan() if state.is_copy else one.run())
+            one = _Run(cycle)
+            return await (one.plan() if known.is_copy else one.run())
         except errors.WikisyncError as error:
             health = replace(known.memory.health, problem=error.message)
             known.remember(health=health)
@@ -112,10 +76,9 @@ _Single: TypeAlias = actions.Rebase | actions.Move | actions.Merge | actions.Del
 
 
 class _Run:
-    def __init__(self, cycle: parts.Cycle, confirm: parts.Confirm | None) -> None:
+    def __init__(self, cycle: parts.Cycle) -> None:
         self._cycle = cycle
         self._state, self._tally = cycle.state, cycle.tally
-        self._confirm = confirm
         self._holds = Holds(cycle)
         self._settled: frozenset[model.Slug] = frozenset()
         self._began = cycle.clock()
@@ -208,16 +171,16 @@ class _Run:
             self._settled = await self._holds.take_resolved()
         cycle.progress.start("list", None)
         try:
-            here, there = await scan(cycle, self._confirm)
+            here, there = await scan(cycle)
         except (errors.NotFound, errors.PermissionDenied, errors.ProtocolViolation):
             # where the wiki is now says why, if it is elsewhere
-            if self._confirm is not None:
-                await self._confirm()
+            if cycle.confirm is not None:
+                await cycle.confirm()
             raise
         decided = await decide_cycle(cycle, here, there, settled=self._settled)
         is_more = decided.whole.actions or decided.superseded
-        if is_more and self._confirm is not None:
-            await self._confirm()
+        if is_more and cycle.confirm is not None:
+            await cycle.confirm()
         return decided
 
     def _found(
@@ -484,9 +447,7 @@ class _Run:
         )
 
 
-async def scan(
-    cycle: parts.Cycle, confirm: parts.Confirm | None = None
-) -> tuple[model.Snapshot, model.Snapshot]:
+async def scan(cycle: parts.Cycle) -> tuple[model.Snapshot, model.Snapshot]:
     """Scan both sides; of the folder only what was saved, if that is enough.
 
     Whatever is more than new texts of known pages here, or waits since an earlier
@@ -505,8 +466,8 @@ async def scan(
 
     async def scan_here() -> model.Snapshot:
         seen = await cycle.local.snapshot()
-        if confirm is not None and has_texts_to_send(state.base(), seen):
-            await confirm()
+        if cycle.confirm is not None and has_texts_to_send(state.base(), seen):
+            await cycle.confirm()
         return seen
 
     with plain_errors():

@@ -254,8 +254,10 @@ class Cycle(Struct, frozen=True):
     clock: Callable[[], float] = time.time
     progress: Progress = field(default_factory=SilentProgress)
     linked: LinkedPages | None = None
+    confirm: Confirm | None = None
+    """Asked before anything is done; None where the wiki is known to be the one."""
     is_awaited: Callable[[], bool] = bool
-    """Whether there is a newer change, which another cycle has to carry over."""
+    """Whether there is a newer change, for which the rest of many pages waits."""
     tally: _Tally = field(default_factory=_Tally)
     """What the cycle did so far; the one part that changes."""
 
