@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -193,6 +194,43 @@ async def test_long_page_is_read_in_parts(cloned: Cloned, session: Session) -> N
     assert cloned.read("long.md") == text
     assert len(first["text"]) < len(text)
     assert (first["text"] + rest["text"])[: len(text)] in text
+
+
+async def test_query_of_a_whole_book_is_refused(session: Session) -> None:
+    """Each word is looked for in each line of each page."""
+    async with session() as client:
+        found = await call(client, "search_pages", query="be kind " * 50_000)
+        answer = await client.call_tool(
+            "search_pages", {"query": " ".join(map(str, range(51)))}
+        )
+
+    assert found["total"] == 1
+    assert answer.is_error
+
+
+@pytest.mark.parametrize("slug", ["uploads/x", "a\0b"])
+async def test_name_that_no_sync_could_carry_is_refused(
+    cloned: Cloned, session: Session, slug: str
+) -> None:
+    async with session() as client:
+        why = await refused(client, "create_page", f"handbook/{slug}", text="x\n")
+
+    assert "cannot be the name of a page" in why
+    assert sorted(cloned.root.rglob("*%*")) == []
+
+
+def test_agent_that_is_gone_is_no_traceback(cloned: Cloned) -> None:
+    command = [sys.executable, "-m", "wikisync", "mcp", "-C", str(cloned.root)]
+
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *command],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: Bad file descriptor\n"
 
 
 async def test_missing_extra_is_named(

@@ -109,8 +109,20 @@ async def test_create_from_a_file_or_standard_input(
 
     assert made.out == "created page dir/new-page of project docs/handbook\n"
     assert (await page("get", "dir/new-page")).out == "* ümlaut\n"
-    refused.ended(1, "is not UTF-8 text")
+    refused.ended(1, "is not UTF-8")
     assert (await page("get", "new")).out == "piped\n"
+
+
+async def test_text_without_end_is_refused(
+    page: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.workspace.page_files.FILE_BYTES_MAX", 4096)
+
+    made = await page("create", "new", "--file", "/dev/zero")
+    edited = await page("edit", "home", "--file", "/dev/zero")
+
+    made.ended(1, "/dev/zero has more than 4096 bytes")
+    edited.ended(1, "/dev/zero has more than 4096 bytes")
 
 
 TWICE = ("create", "new", "--content", "a", "--file", "-")

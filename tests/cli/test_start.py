@@ -14,6 +14,8 @@ import pytest
         (">&- 2>&-", ["theme", "list"], 0),
         ("<&- >&- 2>&-", ["theme", "list"], 0),
         ("2>&-", ["theme", "show", "misspelt"], 2),
+        # a text that never came is not an empty page
+        ("<&-", ["render", "-"], 1),
     ],
 )
 def test_closed_streams_are_none_to_fail_at(

@@ -77,7 +77,14 @@ def command(
                 read_only_hint=tool in reads, destructive_hint=tool == agent.delete_page
             ),
         )
-    server.run()
+    try:
+        server.run()
+    except ExceptionGroup as error:
+        # such as that the agent's program is gone, which the SDK's tasks find out
+        reason: BaseException = error
+        while isinstance(reason, BaseExceptionGroup):
+            reason = reason.exceptions[0]
+        raise reason from error
 
 
 def _with_answers(

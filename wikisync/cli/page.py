@@ -1,7 +1,6 @@
 """``wikisync page``: single pages of a wiki, without a workspace."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -20,11 +19,11 @@ from wikisync.cli.project import YES, confirm
 from wikisync.cli.service_command import Columns, Connection, as_plain, report
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, Format
-from wikisync.errors import FolderError, NotFound, UsageError
-from wikisync.folder.safe_open import folder_error
+from wikisync.errors import NotFound, UsageError
 from wikisync.markup.frontmatter import split_front_matter, text_without
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.discovery import Selection
+from wikisync.workspace.page_files import STDIN, Source, read_text
 from wikisync.workspace.rights import resolve_address
 
 T = TypeVar("T")
@@ -151,16 +150,8 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
         )
     if file is None:
         return content
-    try:
-        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        return raw.decode()
-    except OSError as exc:
-        raise folder_error("read", str(file), exc) from exc
-    except UnicodeDecodeError as exc:
-        raise FolderError(
-            f"{file} is not UTF-8 text",
-            hint="attach other files with wikisync page attach",
-        ) from exc
+    root = None if str(file) == STDIN else file.parent
+    return read_text(Source(str(file), file.name, root))
 
 
 WHERE = (

@@ -46,7 +46,8 @@ def open_closed_streams() -> None:
     """Let what nobody wants to read go nowhere (``wikisync sync >&-``)."""
     # in the order of their numbers: each takes the lowest that is free
     if sys.stdin is None:
-        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
+        # one that cannot be read: a text that never came is not an empty one
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY))
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     if sys.stderr is None:

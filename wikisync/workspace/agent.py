@@ -29,6 +29,7 @@ from wikisync.workspace.sync_run import SyncRequest, sync_workspace
 
 PAGES_MAX = 200
 RESULTS_MAX = 20
+WORDS_MAX = 50
 LINES_MAX = 3
 LINE_CHARS_MAX = 300
 PART_CHARS_MAX = 40_000
@@ -67,9 +68,9 @@ class Agent(Struct, eq=False):
 
     def search_pages(self, query: str, folder: str = "") -> Answer:
         """Pages that hold every word of the query, best first, with their lines."""
-        words = query.casefold().split()
-        if not words:
-            raise errors.UsageError("the query has no word")
+        words = sorted(set(query.casefold().split()))
+        if not 0 < len(words) <= WORDS_MAX:
+            raise errors.UsageError(f"the query has not 1 to {WORDS_MAX} words")
         found: list[tuple[int, str, list[Answer]]] = []
         for name, section, file in self._files(folder):
             try:
@@ -79,8 +80,8 @@ class Agent(Struct, eq=False):
             whole = f"{name}\n{text}".casefold()
             if not all(word in whole for word in words):
                 continue
-            score = sum(whole.count(word) for word in words)
-            score += 100 * sum(word in name.casefold() for word in words)
+            title = name.casefold()
+            score = sum(whole.count(word) + 100 * (word in title) for word in words)
             lines = [
                 {"line": number, "text": line.strip()[:LINE_CHARS_MAX]}
                 for number, line in enumerate(text.splitlines(), 1)
@@ -211,9 +212,7 @@ class Agent(Struct, eq=False):
             text = self._base(section, file, version)
             if not self.allows_delete:
                 if text != self._text(section, file):
-                    raise errors.PreconditionFailed(
-                        f"{page} was changed in the meantime"
-                    )
+                    raise errors.PreconditionFailed(f"{page} was changed meanwhile")
                 return {
                     "outcome": "nothing was deleted",
                     "would": f"move {page} to the trash; the next sync would delete the"

@@ -28,7 +28,7 @@ from wikisync.markup.source import clean_source
 from wikisync.workspace.configured import nearest_workspace, read_config
 
 STDIN = "-"
-FILE_BYTES_MAX = 16 * 1024 * 1024
+FILE_BYTES_MAX = 64 * 1024 * 1024
 INCLUDE_BYTES_MAX = 1024 * 1024
 NEIGHBOURS_MAX = 20_000
 """Files listed around a single file, which may lie in a very large folder."""

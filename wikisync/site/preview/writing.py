@@ -303,6 +303,8 @@ def new_path(name: Slug, page_format: Format, extension: str = "") -> PagePath |
     if extension:
         path = PagePath(path.removesuffix(page_format.extensions[0]) + extension)
     is_small = len(path.encode()) <= NAME_BYTES_MAX and path.count("/") <= DEPTH_MAX
+    # the service takes no NUL, and its list has attachments below uploads
+    is_small &= "\0" not in name and not name.startswith("uploads/")
     is_page = is_small and parse_path(path) == (name, page_format)
     return path if is_page and page_of_conflict(path) is None else None
 
