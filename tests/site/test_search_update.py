@@ -279,10 +279,12 @@ def test_shard_that_lies_about_its_age_is_not_believed() -> None:
 
 def test_lost_shard_is_told() -> None:
     one = array("I", [score_of(1, "A")])
-    shards, _ = changed_shards({}, {"same": one}, lambda _: None)
-    assert list(shards) == ["0"]
+    put: dict[str, str] = {}
+    rest = (lambda _: None), lambda key, text, _: put.update({key: text})
+    shards = changed_shards({}, {"same": one}, *rest)
+    assert put.keys() == shards.keys() == {"0"}
     with pytest.raises(ShardLost):
-        changed_shards(shards, {"sam": one}, lambda _: None)
+        changed_shards(shards, {"sam": one}, *rest)
 
 
 def test_words_that_are_packed_come_back() -> None:

@@ -306,7 +306,7 @@ class IndexUpdate:
         self,
         kind: str,
         shards_before: Mapping[str, search_terms.TermShard],
-        scores: Mapping[str, search_terms.Scores],
+        scores: dict[str, search_terms.Scores],
         ends: dict[str, search_terms.Scores] | None = None,
     ) -> dict[str, search_terms.TermShard]:
         """Keep or put every shard of a kind.
@@ -321,15 +321,17 @@ class IndexUpdate:
             value = value_of(self._place.read(f"{kind_of_all}-{key}.js") or b"")
             return value if isinstance(value, str) else None
 
-        shards, texts = search_terms.changed_shards(
-            shards_before, scores, text_of, ends
-        )
-        for key, (text, shown) in texts.items():
+        changed = set()
+
+        def put(key: str, text: str, shown: str) -> None:
             name = f"{kind}-{key}"
             self._place.put(f"{name}.js", _script(name, shown))
-            if shards[key].is_cut:
+            if shown != text:
                 self._place.put(f"l-{key}.js", _script(f"l-{key}", text))
-        kept = shards.keys() - texts
+            changed.add(key)
+
+        shards = search_terms.changed_shards(shards_before, scores, text_of, put, ends)
+        kept = shards.keys() - changed
         names = {f"{kind}-{key}.js" for key in kept}
         names |= {f"l-{key}.js" for key in kept if shards[key].is_cut}
         if lost := self._place.keep(names):

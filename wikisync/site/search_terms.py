@@ -14,7 +14,14 @@ import hashlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from functools import cache, lru_cache, partial
 from itertools import accumulate, chain, compress
 from operator import add, sub
@@ -95,14 +102,16 @@ class _Block(Struct):
 
 def changed_shards(
     before: Mapping[str, TermShard],
-    changes: Mapping[str, Scores],
+    changes: MutableMapping[str, Scores],
     read: Callable[[str], str | None],
+    put: Callable[[str, str, str], None],
     known: dict[str, Scores] | None = None,
-) -> tuple[dict[str, TermShard], dict[str, tuple[str, str]]]:
-    """Shards after a change, and the texts of those that are not as they were.
+) -> dict[str, TermShard]:
+    """Shards after a change; those that are not as they were are put.
 
-    Each has two: all of it, and what the browser reads.  What a misspelt word may mean
-    is noted in ``known``.
+    Each by its key, with two texts: all of it, and what the browser reads.  The
+    ``changes`` are taken out, and no text is kept: those of a large site are hundreds
+    of megabytes.  What a misspelt word may mean is noted in ``known``.
 
     Raises:
         ShardLost: One that is needed has not the text that it was left with.
@@ -124,19 +133,19 @@ def changed_shards(
     counts = [block.words for block in blocks]
     sizes = [block.size for block in blocks]
     shards: dict[str, TermShard] = {}
-    texts: dict[str, tuple[str, str]] = {}
+    blocks.reverse()
     for key, part in leaves(firsts, counts, sizes, SHARD_BYTES_MAX):
-        first, *others = group = blocks[part]
+        first, *others = group = [blocks.pop() for _ in range(part.stop - part.start)]
         if not others and first.text is None and first.key == key:
             shards[key] = before[key]
             continue
         group = [_read(block, before, read) for block in group]
         text = " ".join([block.text or "" for block in group])
         shown = " ".join([block.shown for block in group])
-        texts[key] = text, shown
+        put(key, text, shown)
         count, is_cut = sum(block.words for block in group), shown != text
         shards[key] = TermShard(first.first, count, _size(shown), _digest(text), is_cut)
-    return shards, texts
+    return shards
 
 
 def leaves(
@@ -197,26 +206,29 @@ def _text_of(
 def _edited(
     text: str,
     words: Sequence[str],
-    changes: Mapping[str, Scores],
+    changes: MutableMapping[str, Scores],
     known: dict[str, Scores] | None,
 ) -> list[_Block]:
-    """The words of a shard with other scores of some."""
+    """The words of a shard with other scores of some, in no order."""
     entries = dict(entry.split(":") for entry in text.split())
+    blocks = []
     for word in words:
-        before = entries.get(word, "")
-        entries[word] = now = _rescored(before, changes[word])
+        before = entries.pop(word, "")
+        now = _rescored(before, changes.pop(word))
         if known is not None and LENGTH_MIN <= len(word) <= LENGTH_MAX:
             rank = _common(now) if word.isalpha() else ""
             if rank != (_common(before) if word.isalpha() else ""):
                 for end in (word, f"_{word[::-1]}"):
                     known[end] = new_scores([score_of(0, rank)])
-    blocks = []
-    for word, postings in entries.items():
-        if postings:
-            part = f"{word}:{postings}"
-            shown = shown_entry(part)
-            blocks.append(_Block(word, 1, _size(shown), part, shown))
-    return blocks
+        if now:
+            blocks.append(_entry(word, now))
+    return blocks + [_entry(*entry) for entry in entries.items()]
+
+
+def _entry(word: str, postings: str) -> _Block:
+    part = f"{word}:{postings}"
+    shown = shown_entry(part)
+    return _Block(word, 1, _size(shown), part, shown)
 
 
 def _is_cut(entry: str) -> bool:
@@ -327,9 +339,9 @@ def packed_slots(slots: Iterable[int]) -> str:
     return "".join(out)
 
 
-@cache
+@lru_cache(maxsize=65_536)
 def _text(number: int) -> str:
-    """A number as the browser reads it, made once: there are as many as documents."""
+    """A number as the browser reads it; few are not among those of the last words."""
     tens, ones = divmod(number, 36)
     return (_text(tens) if tens else "") + _DIGITS[ones]
 
