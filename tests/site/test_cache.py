@@ -385,12 +385,12 @@ def test_files_are_those_that_were_noted_last(tmp_path: Path) -> None:
     assert found["b"] == files_of("b")["b"]
 
 
-@pytest.mark.parametrize("damage", ["x''", "x'0102030405'", "search", "value"])
+@pytest.mark.parametrize("damage", ["x''", "x'0102030405'", "substr(value, 2)"])
 def test_damaged_file_means_no_file_until_the_next_note(
     tmp_path: Path, builds: Builds, damage: str
 ) -> None:
     noted_files(tmp_path, files_of("a", "b"))
-    builds.run(f"UPDATE site SET files = {damage}")
+    builds.run(f"UPDATE file SET value = {damage}")
     assert noted_files(tmp_path, files_of("b")) == {}
     assert list(noted_files(tmp_path)) == ["b"]
 

@@ -79,7 +79,9 @@ def build_site(
             scan_wiki(source, store, page_templates=options.page_templates)
             for source in sources
         ]
-        seen = [(wiki.around_texts, wiki.history, wiki.digests) for wiki in scanned]
+        seen = [
+            hash_of(wiki.around_texts, wiki.history, wiki.digests) for wiki in scanned
+        ]
         made_by = program_fingerprint(), theme.fingerprint, options_text(options)
         inputs = hash_of(*made_by, seen, staying)
         attempts = Attempts(

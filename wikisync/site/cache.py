@@ -22,6 +22,7 @@ import sqlite3
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -42,7 +43,7 @@ BODIES_NAME = "site-{}.bodies"
 BESIDE = "site-*"
 BODIES = b"bodies"
 """The key of the name of the file that rows lead to now."""
-CACHE_VERSION = 11
+CACHE_VERSION = 12
 WAIT_S = 10
 PAGE_BYTES, CACHED_PAGES = 32 * 1024, 512
 """A build notes megabytes: pages of SQLite's own size take eight times as many calls,
@@ -53,6 +54,8 @@ ROWS_PER_COMMIT = 5000
 
 Their keys are hashes: a commit writes about as many pages of the file again.
 """
+FILES_PER_ROW = 4096
+"""All in one value would be in memory several times at once."""
 SPARE_ROWS = 200
 """Rows of earlier texts that are kept before the cache is swept."""
 SUM_BYTES = 4
@@ -68,7 +71,8 @@ STAGES: tuple[Stage, ...] = ("parsed", "finished", "words")
 _TABLES = {
     **dict.fromkeys(("state", *STAGES), "key BLOB PRIMARY KEY, value BLOB NOT NULL"),
     "site": "id INTEGER PRIMARY KEY, output BLOB UNIQUE,"
-    " value BLOB DEFAULT x'', search BLOB DEFAULT x'', files BLOB DEFAULT x''",
+    " value BLOB DEFAULT x'', search BLOB DEFAULT x''",
+    "file": "site INT, part INT, value BLOB, PRIMARY KEY (site, part)",
     "wiki": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
     "page": "site INT, wiki TEXT, part INT, value BLOB, PRIMARY KEY (site, wiki, part)",
     "shard": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
@@ -142,6 +146,10 @@ class Cache:
     def rows(self, statement: str, *values: object) -> list[Any]:
         """What a statement gives."""
         return self._connection.execute(statement, values).fetchall()
+
+    def each_row(self, statement: str, *values: object) -> Iterator[Any]:
+        """The same, one after the other."""
+        return self._connection.execute(statement, values)
 
     def put_rows(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Run a statement for each of some rows."""
@@ -402,9 +410,9 @@ class LastBuild:
         self._key = store.key("site", output)
         self._rows("INSERT OR IGNORE INTO site (output) VALUES (?)", self._key)
         found = self._rows(
-            "SELECT id, value, search, files FROM site WHERE output = ?", self._key
+            "SELECT id, value, search FROM site WHERE output = ?", self._key
         )
-        ((self.site, value, search, self._files),) = found
+        ((self.site, value, search),) = found
         packed = checked(_of_program(self._key), value)
         self.note = _NOTES.decode(packed) if packed else NO_NOTE
         """What that build noted; nothing where it is lost."""
@@ -417,8 +425,14 @@ class LastBuild:
 
     def files(self) -> Mapping[str, FileState]:
         """The files of the output as that build left them; none where one is lost."""
-        packed = checked(_of_program(b"files"), self._files)
-        return _FILES.decode(packed) if packed else {}
+        files: dict[str, FileState] = {}
+        statement = "SELECT part, value FROM file WHERE site = ? ORDER BY part"
+        for part, value in self.store.each_row(statement, self.site):
+            packed = checked(_of_program(b"files%d" % part), value)
+            if packed is None:
+                return {}
+            files |= _FILES.decode(packed)
+        return files
 
     def wiki(self, name: str) -> bytes | None:
         """What that build noted of a wiki."""
@@ -493,12 +507,19 @@ class LastBuild:
             )
             self._rows(
                 # each update writes the whole row, which has megabytes
-                "UPDATE site SET value = ?, search = ?, files = ? WHERE id = ?",
+                "UPDATE site SET value = ?, search = ? WHERE id = ?",
                 summed(_of_program(self._key), msgspec.msgpack.encode(note)),
                 summed(_of_program(b"search"), search),
-                summed(_of_program(b"files"), msgspec.msgpack.encode(files)),
                 self.site,
             )
+            self._rows("DELETE FROM file WHERE site = ?", self.site)
+            rest = iter(files.items())
+            some = iter(lambda: dict(islice(rest, FILES_PER_ROW)), {})
+            rows = (
+                (self.site, part, summed(_of_program(b"files%d" % part), packed))
+                for part, packed in enumerate(map(msgspec.msgpack.encode, some))
+            )
+            put("INSERT INTO file VALUES (?, ?, ?)", rows)
 
     def _stored(self, wiki: str) -> dict[int, bytes]:
         statement = "SELECT part, value FROM page WHERE site = ? AND wiki = ?"

@@ -82,6 +82,33 @@ class WikiFiles(Struct, frozen=True):
         return SourceFile(self.folder, path)
 
 
+_Pages = Mapping[model.Slug, SourcePage]
+
+
+class CopiedPages(Mapping[model.Slug, SourcePage]):
+    """Pages of a copy, in memory until a build lets go of them, then read again."""
+
+    def __init__(self, pages: _Pages, read: Callable[[], _Pages]) -> None:
+        self._held, self._read = pages, read
+
+    def forget(self) -> None:
+        """Let go of them."""
+        self._held = {}
+
+    def _pages(self) -> _Pages:
+        self._held = self._held or self._read()
+        return self._held
+
+    def __getitem__(self, slug: model.Slug) -> SourcePage:
+        return self._pages()[slug]
+
+    def __iter__(self) -> Iterator[model.Slug]:
+        return iter(self._pages())
+
+    def __len__(self) -> int:
+        return len(self._pages())
+
+
 class ScannedWiki(Struct, frozen=True, dict=True):
     """One wiki's folder at one look."""
 
@@ -181,7 +208,13 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         other.__dict__.update((name, self.__dict__[name]) for name in kept)
         return other
 
-    @property
+    def forget(self) -> None:
+        """Let go of what can be read again: that of many wikis fills the memory."""
+        self.__dict__.pop("versions", None)
+        if isinstance(self.pages, CopiedPages):
+            self.pages.forget()
+
+    @cached_property
     def page_count(self) -> int:
         """How many pages it has; a sidebar or footer is none."""
         return len(self.pages) - len(self.beside)
@@ -190,7 +223,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """State of an attachment or loose file; None where there is none."""
         return self.attachments.get(model.AttachmentPath(path)) or self.loose.get(path)
 
-    @cached_property
+    @property
     def digests(self) -> tuple[str, ...]:
         """Those of its pages and of their versions, in their order."""
         pages = self.pages.values()
@@ -358,16 +391,25 @@ def scan_wiki(
 
 def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
     """What a mirror has of a wiki: nothing of it is read or hashed."""
-    copy = mirror.read_copy(mirror.reader(source.folder), source.copy)
-    history, dates = mirror.read_dates(mirror.reader(source.folder), source.copy)
-    pages: dict[model.Slug, SourcePage] = {}
-    templates = pages if page_templates else {}
-    for page in copy.pages.values():
-        found = templates if is_template(page.slug) else pages
-        found[page.slug] = SourcePage(
-            *(page.slug, page.format, page.path, page.digest),
-            dates.get(page.slug, NO_DATES),
-        )
+
+    def read() -> tuple[mirror.WikiCopy, bytes, dict[model.Slug, SourcePage]]:
+        at = mirror.reader(source.folder), source.copy
+        copy, (history, dates) = mirror.read_copy(*at), mirror.read_dates(*at)
+        pages = {
+            slug: SourcePage(
+                *(slug, page.format, page.path, page.digest), dates.get(slug, NO_DATES)
+            )
+            for slug, page in copy.pages.items()
+            if page_templates or not is_template(slug)
+        }
+        return copy, history, pages
+
+    copy, history, pages = read()
+    templates = {
+        slug: SourcePage(slug, page.format, page.path, page.digest)
+        for slug, page in copy.pages.items()
+        if slug not in pages
+    }
     files: dict[str, IndexedFile] = {
         path: IndexedFile(file.digest, file.size) for path, file in copy.files.items()
     }
@@ -379,14 +421,14 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
     loose = files.keys() - uploads.keys()
     return ScannedWiki(
         source,
-        pages,
+        CopiedPages(pages, lambda: read()[2]),
         {model.AttachmentPath(path): state for path, state in uploads.items()},
         source.problems,
         LooseStates(
             frozenset(filterfalse(is_unlisted, loose)), partial(dict.get, files)
         ),
-        {} if page_templates else templates,
-        {} if page_templates else dict.fromkeys(templates, "template"),
+        templates,
+        dict.fromkeys(templates, "template"),
         has_news=True,  # a build that has nothing to do asks nobody
         history=history,
         redirects=_redirects(source, UNKNOWN, redirects),

@@ -8,8 +8,8 @@ for a site that changed only.
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import accumulate, chain, compress, starmap
+from functools import cached_property, partial
+from itertools import accumulate, chain, compress
 from pathlib import Path
 
 import msgspec
@@ -103,6 +103,8 @@ class SiteWriting:
         """Of a page of the last build nobody knows any more where it led."""
         self._retry_at = 0.0
         self._documents: list[Sequence[DocumentKey]] = []
+        self._listed: list[bytes] = []
+        """Hashes of what ``agents`` lists of each wiki."""
         self._copied: dict[str, tuple[ScannedWiki, SourcePage]] = {}
         """By output path, pages whose sources other processes copy."""
         self._search = b""
@@ -180,6 +182,8 @@ class SiteWriting:
         self._sums.add(note.links)
         self._problems += note.problems
         self._documents.append(note.documents)
+        about = scanned, self._addresses[number], note.documents
+        self._listed.append(agents.listed_key(*about))
         self._linked.append(note.linked)
         if note.changes:
             name = self._site.labels[number] if len(self._scanned) > 1 else ""
@@ -190,6 +194,12 @@ class SiteWriting:
         self._retry_at = min(times, default=0.0)
         for slug, page in note.references.items():
             self._references[ItemKey(number, slug)] = page
+        self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        """Let go of the pages of a wiki, where many wikis are read anew."""
+        if self._stale[number].own is None:
+            self._scanned[number].forget()
 
     def _edited(
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote
@@ -362,6 +372,7 @@ class SiteWriting:
                 continue
             digest = page.digest if scanned.source.copy else digest_of(content)
             self._output.put(path, content, _source_key(scanned, page, digest))
+        self._forget(number)
 
     def _put_written(self, written: Written) -> None:
         """Put a page, or the source of one."""
@@ -488,7 +499,7 @@ class SiteWriting:
         """Lists of all pages, and texts of those whose source the site has."""
         site = self._site.context
         wikis = [*zip(self._scanned, self._addresses, self._documents, strict=True)]
-        key = hash_of(self._site.settings_key, [*starmap(agents.listed_key, wikis)])
+        key = hash_of(self._site.settings_key, self._listed)
         sources = [path for one in self._addresses for path in one.sources.values()]
         keys = {layout.PAGES_JSON: key}
         if sources:
@@ -499,8 +510,10 @@ class SiteWriting:
             texts = [state and state.digest for state in shown]
             keys |= {layout.LLMS: key, layout.LLMS_FULL: hash_of(key, texts)}
         lost = self._output.keep_all(keys)
-        listed = starmap(partial(agents.listed_pages, site), wikis if lost else ())
-        pages = [*chain.from_iterable(listed)]
+        pages: list[agents.ListedPage] = []
+        for number, wiki in enumerate(wikis if lost else ()):
+            pages += agents.listed_pages(site, *wiki)
+            self._forget(number)
         makers: dict[str, Callable[..., bytes]] = {
             layout.PAGES_JSON: agents.pages_json,
             layout.LLMS: agents.llms_text,
@@ -571,7 +584,7 @@ class SiteWriting:
         for number in range(len(self._scanned)):
             yield from self._pages_of(number).values()
 
-    @property
+    @cached_property
     def _page_count(self) -> int:
         return sum(len(wiki.pages) for wiki in self._scanned)
 
