@@ -1,5 +1,7 @@
 """Texts that gave way, and what of them belongs to which sync."""
 
+from collections import Counter
+
 import pytest
 
 from tests.support.copies import OWNER, agreed
@@ -60,6 +62,44 @@ def test_replaced_texts_go_by_size(
     kept = [one.replaced for one in known.replaced(HOME)]
     assert kept[0] == f"text {2 * ledger.REPLACED_CHECK_EVERY - 1}"
     assert 1 < len(kept) < ledger.REPLACED_CHECK_EVERY
+
+
+@pytest.mark.parametrize("is_one_sync", [False, True])
+def test_an_edit_costs_the_same_however_many_came_before(
+    known: WikiState, *, is_one_sync: bool
+) -> None:
+    """A sync of 10,000 changed pages, and a watch after months, searched all of them.
+
+    The measure is SQLite's own steps, without the scan of every 256th text.
+    """
+
+    def steps_of(turn: int) -> int:
+        taken = Counter[str]()
+        known._database._connection.set_progress_handler(
+            lambda: taken.update(["step"]), 1
+        )
+        edit(turn)
+        known._database._connection.set_progress_handler(None, 0)
+        return taken["step"]
+
+    def edit(turn: int) -> None:
+        slug = Slug(f"page-{turn}") if is_one_sync else HOME
+        at = NOW + turn
+        if turn == 0 or not is_one_sync:
+            known.end_sync()
+            known.begin_sync(at)
+        known.replaced(slug, 20)
+        for text in (f"before {turn}", f"after {turn}"):
+            known.note_sent(slug, at, digest_of(text))
+            known.record([agreed(slug, text)], is_step=True)
+            known.note_done(at, slug, "pushed")
+
+    for turn in range(5):
+        edit(turn)
+    early = steps_of(5)
+    for turn in range(6, 400):
+        edit(turn)
+    assert steps_of(400) < early * 2
 
 
 # -- syncs -------------------------------------------------------------------------

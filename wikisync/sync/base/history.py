@@ -165,7 +165,9 @@ class History(WikiRows):
             )
             # a clock that was set back leaves times that would never grow old
             connection.execute(
-                "DELETE FROM own_write WHERE wiki = ? AND NOT at BETWEEN ? AND ?",
+                "DELETE FROM own_write WHERE id IN (SELECT id FROM own_write"
+                " WHERE wiki = ?1 AND at < ?2 UNION ALL SELECT id FROM own_write"
+                " WHERE wiki = ?1 AND at > ?3)",
                 (self.number, at - WRITES_KEPT_S, at + WRITES_KEPT_S),
             )
 
@@ -190,9 +192,12 @@ class History(WikiRows):
                 " FROM event WHERE wiki = ?1",
                 (self.number, event.at, event.is_warning, event.slug, what),
             )
+            # each part by an index
             connection.execute(
-                "DELETE FROM event WHERE wiki = ?1 AND (number <= (SELECT max(number)"
-                " FROM event WHERE wiki = ?1) - ?2 OR at < (SELECT max(at) FROM event"
+                "DELETE FROM event WHERE wiki = ?1 AND number IN (SELECT number"
+                " FROM event WHERE wiki = ?1 AND number <= (SELECT max(number)"
+                " FROM event WHERE wiki = ?1) - ?2 UNION ALL SELECT number FROM event"
+                " WHERE wiki = ?1 AND at < (SELECT max(at) FROM event"
                 " WHERE wiki = ?1 AND at <= ?3) - ?4)",
                 (self.number, EVENTS_MAX, event.at - CLOCK_SETTLED_S, EVENTS_KEPT_S),
             )
@@ -225,11 +230,12 @@ class History(WikiRows):
 
         ``is_of_wiki`` adds those replaced on the wiki, or removed.
         """
+        which = "" if is_of_wiki else "AND written NOT NULL"
         rows = self._rows(
-            "SELECT text, written, at, is_stale, is_written, format FROM history"
-            " WHERE wiki = ? AND slug = ? AND was <> '' AND (? OR written NOT NULL)"
+            "SELECT text, written, at, is_stale, is_written, format FROM history"  # noqa: S608
+            f" WHERE wiki = ? AND slug = ? AND was <> '' {which}"
             " ORDER BY id DESC LIMIT ?",
-            *(slug, is_of_wiki, most),
+            *(slug, most),
         )
         with self._database.reading():
             return tuple(

@@ -226,6 +226,9 @@ def _prepared(database: Database) -> Database:
         if found == 0:  # a new file
             with database.transaction() as connection:
                 create(connection)
+        if found in {0, version}:
+            for index in packaged_text(__package__, "indexes.sql").split(";"):
+                database.rows(index)
     except BaseException:
         database.close()
         raise

@@ -24,7 +24,7 @@ TEXT_ZLIB_LEVEL = 1
 REPLACED_KEPT_S = 90 * 24 * 3600.0
 REPLACED_BYTES_MAX = 200 * 1024 * 1024
 """Replaced texts of a wiki, packed; above it the oldest go first."""
-REPLACED_CHECK_EVERY = 64
+REPLACED_CHECK_EVERY = 256
 """So many texts are kept between two scans at their age and size."""
 REPLACED_SEARCHED_MAX = 1000
 """Replacements in which a text is searched that nobody knows the page of."""
