@@ -1,7 +1,9 @@
 """Transactions: whole or not at all, also where the process ends in the middle."""
 
+import resource
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from tests.support.copies import OWNER, agreed
 from wikisync.core.model import Slug
 from wikisync.errors import StateDamaged
+from wikisync.sync.base import database
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State
 
@@ -94,6 +97,44 @@ def test_a_copy_has_what_another_connection_committed_and_writes_nothing_back(
     assert original.rows("SELECT value FROM kept") == [(1,)]
     copied.close()
     original.close()
+
+
+@pytest.mark.parametrize("disk_bytes", [resource.RLIM_INFINITY, 4096])
+def test_a_large_copy_takes_a_disk_and_memory_only_where_none_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk_bytes: int
+) -> None:
+    """Every command that only reads copies the texts of all wikis of a workspace."""
+    monkeypatch.setattr(database, "COPY_KB_MAX", 64)
+    path = tmp_path / "state.db"
+    text = bytes(1 << 20)
+    original = Database.open(path)
+    with original.transaction() as connection:
+        connection.execute("CREATE TABLE kept (value)")
+        connection.execute("INSERT INTO kept VALUES (?)", (text,))
+    original.close()
+
+    before = nameless_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (disk_bytes, limits[1]))
+    try:
+        copied = Database.copy(path, is_live=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    has_room = disk_bytes == resource.RLIM_INFINITY
+    assert (nameless_bytes() - before > len(text) / 2) is has_room
+    assert copied.rows("SELECT value FROM kept") == [(text,)]
+    copied.close()
+
+
+def nameless_bytes() -> int:
+    """Of files that this process holds and no folder has."""
+    found = 0
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # that of the listing
+            status = descriptor.stat()
+            found += status.st_size if not status.st_nlink else 0
+    return found
 
 
 def test_a_copy_of_a_damaged_file_is_refused(tmp_path: Path) -> None:

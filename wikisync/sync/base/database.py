@@ -47,6 +47,8 @@ FIELDS = WikiMemory.__struct_fields__
 BUSY_TIMEOUT_S = 5.0
 ANEW = "the next sync creates a new file and keeps this one next to it"
 COPY_TRIES = 3
+COPY_KB_MAX = 16 * 1024
+"""Of a copy in memory; the rest is in a file of its own, which SQLite removes."""
 
 _UNSOUND = (KeyError, ValueError, TypeError, zlib.error, msgspec.MsgspecError)
 """What a value raises that is none of those written there."""
@@ -95,18 +97,22 @@ class Database:
         return cls(connection, path)
 
     @classmethod
-    def copy(cls, path: Path, *, is_live: bool) -> Database:
-        """Open a copy in memory, for whoever only reads: a reader writes the log."""
-        connection = sqlite3.connect(":memory:", isolation_level=None)
+    def copy(cls, path: Path, *, is_live: bool, place: str = "") -> Database:
+        """Open a copy, for whoever only reads: a reader writes the log."""
+        connection = sqlite3.connect(place, isolation_level=None)
         try:
             with translated(path):
+                connection.execute(f"PRAGMA cache_size = -{COPY_KB_MAX}")
                 if path.exists():
                     _copy(path, connection, is_live=is_live)
                 connection.execute("PRAGMA foreign_keys = ON")
                 _check(connection)
-        except BaseException:
+        except BaseException as exc:
             connection.close()
-            raise
+            if place or not isinstance(exc, StateError):
+                raise
+            # no disk may have room for it
+            return cls.copy(path, is_live=is_live, place=":memory:")
         return cls(connection, path, is_copy=True)
 
     @property
