@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -189,6 +190,20 @@ def test_manifest_that_is_not_ours_is_refused(tmp_path: Path, manifest: str) -> 
     (tmp_path / MANIFEST).write_text(manifest)
     with pytest.raises(SiteError, match="manifest"):
         open_output(tmp_path)
+
+
+def test_site_whose_manifest_was_cut_off_can_be_written_anew(tmp_path: Path) -> None:
+    publish(tmp_path, {"a.html": "1"})
+    os.truncate(tmp_path / MANIFEST, 20)
+    with pytest.raises(SiteError, match="truncated") as caught:
+        publish(tmp_path, {"a.html": "2"})
+    assert "empty the folder, and run it again" in (caught.value.hint or "")
+    assert contents(tmp_path) == {"a.html": "1"}
+
+    for path in tmp_path.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    publish(tmp_path, {"a.html": "2"})
+    assert contents(tmp_path) == {"a.html": "2"}
 
 
 def as_endless(path: Path) -> None:

@@ -207,7 +207,8 @@ def _read(
             return None
         raise SiteError(
             f"{path} is not a manifest of wikisync: {exc}",
-            hint="choose an empty folder with -o",
+            hint="restore it, or empty the folder, and run it again: then the site is"
+            " written anew",
         ) from exc
     if manifest.generator != GENERATOR or manifest.version != MANIFEST_VERSION:
         raise SiteError(
