@@ -1,3 +1,7 @@
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from tests.support.workspaces import Cloned
@@ -9,6 +13,16 @@ async def cloned(cloned: Cloned) -> Cloned:
     await cloned.edit({"home": "theirs\n"})
     await cloned.run("sync")
     return cloned
+
+
+@pytest.fixture
+def hours_as_minutes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The offset +01:00 without its colon: the system takes it for a hundred hours."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "UTC+0100")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 CLONED = "handbook: 4 pages came from the wiki"
@@ -76,3 +90,21 @@ async def test_revisions_are_those_of_one_page(cloned: Cloned) -> None:
         ran.ended(2, "--revisions needs the name of a page")
     ran = await cloned.run("log", "gide", "--revisions")
     assert "the history of the wiki has no page handbook/gide" in ran.err
+
+
+@pytest.mark.usefixtures("hours_as_minutes")
+async def test_clock_of_a_misspelt_zone_is_shown_as_the_system_shows_it(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", "mine again\n")
+    await cloned.edit({"guide": "theirs again\n"})
+
+    synced = await cloned.run("sync")
+    ran = await cloned.run("log")
+    restored = await cloned.run("restore", "--all", "--since", "00:00", "--dry-run")
+
+    synced.ended(3, "conflict")
+    assert (ran.code, restored.code) == (0, 0), restored.told
+    assert (cloned.folder / "guide.conflict.md").exists()
+    shown = datetime.strptime(ran.out[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    assert datetime.now(UTC) - shown > timedelta(hours=23)

@@ -16,7 +16,6 @@ import socket
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
@@ -135,10 +134,10 @@ def _sign(descriptor: int, *, is_watch: bool) -> None:
 def _holder(descriptor: int) -> str:
     try:
         holder = _HOLDER.decode(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
-        since = datetime.fromtimestamp(holder.since, UTC).astimezone()
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(holder.since))
     except (OSError, msgspec.DecodeError, ValueError, OverflowError):
         return ""
-    when = f"{holder.pid} on {holder.host}, since {since:%Y-%m-%d %H:%M:%S}"
+    when = f"{holder.pid} on {holder.host}, since {since}"
     return f": {WATCH} (pid {when})" if holder.is_watch else f": process {when}"
 
 

@@ -207,8 +207,7 @@ def _read(
             return None
         raise SiteError(
             f"{path} is not a manifest of wikisync: {exc}",
-            hint="restore it, or empty the folder, and run it again: then the site is"
-            " written anew",
+            hint="restore it, or empty the folder, and run it again",
         ) from exc
     if manifest.generator != GENERATOR or manifest.version != MANIFEST_VERSION:
         raise SiteError(

@@ -6,6 +6,7 @@ import logging
 import os
 import resource
 import signal
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
@@ -53,9 +54,9 @@ LogFormat = Literal["text", "json"]
 class _Lines(VisibleLines):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - its name
         message = record.getMessage()[:MESSAGE_CHARS_MAX]
-        at = datetime.fromtimestamp(record.created, UTC).astimezone()
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
         cycle = f" [{CYCLE.get()}]" if CYCLE.get() else ""
-        line = f"{at:%Y-%m-%d %H:%M:%S} {record.levelname}{cycle} {message}"
+        line = f"{at} {record.levelname}{cycle} {message}"
         return visible_line(line)
 
 

@@ -59,7 +59,7 @@ _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 def local_time(at: float) -> str:
     """``2026-11-21 14:30:12``."""
-    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
 def ago(seconds: float) -> str:
@@ -80,10 +80,10 @@ def parse_time(text: str, *, now: float | None = None) -> float:
     now = time.time() if now is None else now
     if age := _AGE.fullmatch(clean):
         return now - int(age["count"]) * _UNITS_S[age["unit"].lower()]
-    today = f"{datetime.fromtimestamp(now).astimezone():%Y-%m-%d}"
+    today = time.strftime("%Y-%m-%d", time.localtime(now))
     for prefix in ("", f"{today} "):  # an hour alone is today's
         with suppress(ValueError, OverflowError, OSError):
-            return datetime.fromisoformat(prefix + clean).astimezone().timestamp()
+            return datetime.fromisoformat(prefix + clean).timestamp()
     raise UsageError(
         f"{text!r} is not a time",
         hint="write it like 2026-11-21 14:30, 2026-11-21, 14:30, 2h or 3d",

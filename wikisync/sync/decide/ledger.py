@@ -290,4 +290,4 @@ def remote_label(edit: RemoteEdit | None, remote: str, at: float) -> str:
 
 
 def _local_time(at: float) -> str:
-    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
+    return f"{datetime.fromtimestamp(at):%Y-%m-%d %H:%M}"  # noqa: DTZ006 - a person's own
