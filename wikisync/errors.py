@@ -121,6 +121,9 @@ class Unagreed(ConfigError):
 class RemoteError(WikisyncError):
     """The service did not do what was asked."""
 
+    may_pass = False
+    """Whether the client asks again, which may help."""
+
     def __init__(
         self,
         message: str,
@@ -132,6 +135,8 @@ class RemoteError(WikisyncError):
         super().__init__(message, hint=hint)
         self.url = url
         self.status = status
+        self.after_s: float | None = None
+        """Pause that the service asked for; after a 429 the one to make."""
 
 
 class Unavailable(RemoteError):

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -12,10 +13,9 @@ from tests.api.faketime import FakeTime, budget_at
 from tests.support.limiting import FixedWindow, TokenBucket
 from tests.sync.virtual import VirtualLoop, run_virtually
 from wikisync.api.budget import (
+    SHORT_WORK_MAX,
     Area,
     Budget,
-    Pace,
-    TransientFailure,
     Window,
     parse_retry_after,
     pause_s,
@@ -25,7 +25,7 @@ from wikisync.api.budget import (
 from wikisync.api.exchange import Purpose, Request
 from wikisync.api.refusals import in_words
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import RateLimited, Unavailable
+from wikisync.errors import RateLimited, RemoteError, Unavailable
 
 READ = Purpose("read page home", "page", "project", "docs/a")
 WRITE = Purpose("edit page home", "page", "project", "docs/a", is_write=True)
@@ -62,6 +62,19 @@ def test_answer_to_a_request_of_before_ends_no_limit(budget: Budget) -> None:
     assert budget.wait_of(GIT) is not None
 
 
+@pytest.mark.parametrize(("error", "times"), [(Unavailable("late"), 2), (None, 1)])
+async def test_only_an_answer_ends_a_limit(
+    budget: Budget, time: FakeTime, error: RemoteError | None, times: int
+) -> None:
+    first = budget.note_refusal(GIT, None, time.now)
+    time.now += first
+    with suppress(Unavailable):
+        async with budget.turn(Request("GET", "/", FILE, is_git=True)):
+            if error is not None:
+                raise failed(error)
+    assert budget.note_refusal(GIT, None, time.now) == times * first
+
+
 def test_end_that_was_asked_for_first_is_told_until_it_is_over(
     budget: Budget, time: FakeTime
 ) -> None:
@@ -85,8 +98,11 @@ def test_time_of_another_day_is_shown_with_it() -> None:
 
 
 NOON = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
-LATE = Unavailable("late")
-LIMITED = RateLimited("too many")
+
+
+def failed(error: RemoteError, after_s: float | None = None) -> RemoteError:
+    error.may_pass, error.after_s = True, after_s
+    return error
 
 
 @pytest.mark.parametrize(
@@ -123,7 +139,7 @@ def test_a_date_is_measured_from_the_clock_of_the_service() -> None:
 def test_back_off_doubles_up_to_its_limit_with_full_jitter(
     attempt: int, limit_s: float
 ) -> None:
-    failure, settings = TransientFailure(LATE), ClientSettings()
+    failure, settings = failed(Unavailable("late")), ClientSettings()
     assert pause_s(failure, attempt, settings, lambda: 0.0) == 0.0
     assert pause_s(failure, attempt, settings, lambda: 1.0) == limit_s
 
@@ -131,14 +147,14 @@ def test_back_off_doubles_up_to_its_limit_with_full_jitter(
 @pytest.mark.parametrize(
     ("failure", "least_s", "most_s"),
     [
-        (TransientFailure(LATE, after_s=3.0), 3.0, 3.5),
-        (TransientFailure(LATE, after_s=0.0), 0.0, 0.5),
+        (failed(Unavailable("late"), 3.0), 3.0, 3.5),
+        (failed(Unavailable("late"), 0.0), 0.0, 0.5),
         # the budget spreads what waits for a limit
-        (TransientFailure(LIMITED, after_s=3.0), 3.0, 3.0),
+        (failed(RateLimited("too many"), 3.0), 3.0, 3.0),
     ],
 )
 def test_the_wish_of_the_service_is_the_least_pause(
-    failure: TransientFailure, least_s: float, most_s: float
+    failure: RemoteError, least_s: float, most_s: float
 ) -> None:
     settings = ClientSettings()
     assert pause_s(failure, 1, settings, lambda: 0.0) == least_s
@@ -197,13 +213,13 @@ class Caller:
                 if self.tells and isinstance(self.limit, FixedWindow):
                     self.budget.heard(request, self.limit.headers())
                 self._refuse(is_refused=is_refused)
-        except TransientFailure:
+        except RateLimited:
             return False
         return True
 
     def _refuse(self, *, is_refused: bool) -> None:
         if is_refused:
-            raise TransientFailure(RateLimited("no"), after_s=self.asked_s)
+            raise failed(RateLimited("no"), self.asked_s)
 
     async def many(self, request: Request, count: int, at_once: int = 8) -> None:
         left = iter(range(count))
@@ -234,15 +250,38 @@ def run(
     return run_virtually(whole)
 
 
-def test_command_does_not_wait_for_what_long_work_leaves_alone() -> None:
-    """Its one request for a minute is spread over that minute."""
-    pace = Pace()
-    pace.windows["api"] = Window(200, 21, 60.0, 60.0)
+def left(remaining: int, seconds: int) -> Mapping[str, str]:
+    """What the service says of its window of 200 requests."""
+    told = {"limit": 200, "remaining": remaining, "reset": seconds}
+    return {f"ratelimit-{name}": str(value) for name, value in told.items()}
 
-    assert pace.take("api", 0.0, is_long=True, slots_max=8) == 0.0
-    assert pace.take("api", 0.0, is_long=True, slots_max=8) == 60.0
-    assert pace.take("api", 0.0, is_long=False, slots_max=8) == 0.0
-    assert pace.take("api", 0.0, is_long=True, slots_max=8) == 60.0
+
+async def heard(budget: Budget, headers: Mapping[str, str], before: int) -> Budget:
+    """After some requests one is answered with these headers."""
+    for _ in range(before):
+        async with budget.turn(READ_A):
+            pass
+    async with budget.turn(READ_A):
+        budget.heard(READ_A, headers)
+    return budget
+
+
+@pytest.mark.parametrize(
+    ("before", "waits_s"), [(0, [0.02, 0.02]), (SHORT_WORK_MAX, [0.02, 30.0])]
+)
+def test_command_does_not_wait_for_what_long_work_leaves_alone(
+    before: int, waits_s: list[float]
+) -> None:
+    """The requests that are left to long work are spread over the minute."""
+
+    async def two_more(caller: Caller) -> None:
+        await heard(caller.budget, left(23, 60), before)
+        await caller.ask(READ_A)
+        await caller.ask(READ_A)
+
+    caller = run(lambda clock: TokenBucket(1e9, 1e9, clock), two_more)
+
+    assert caller.waited == pytest.approx(waits_s)
 
 
 def test_limit_that_is_told_is_never_met() -> None:
@@ -265,25 +304,30 @@ def test_without_a_limit_nothing_waits() -> None:
     assert started.waited[0] - 1_700_000_000.0 < 200 / 8 * started.round_trip_s * 1.4
 
 
-def test_slots_are_halved_by_one_event_and_grow_back_slowly() -> None:
-    pace = Pace()
-    pace.slots = 8.0
+async def test_slots_are_halved_by_one_event_and_grow_back_slowly(
+    budget: Budget, time: FakeTime
+) -> None:
+    budget.slots = 8.0
 
-    pace.refused(5.0, 5.0)
-    pace.refused(4.9, 5.1)
+    budget.note_refusal(GIT, None, time.now)
+    time.now += 0.1
+    budget.note_refusal(GIT, None, time.now - 0.2)
 
-    assert pace.slots == 4.0
-    for number in range(16):
-        pace.take("api", 100.0 + 10 * number, is_long=True, slots_max=8)
-    assert pace.slots == 5.0
+    assert budget.slots == 4.0
+    await heard(budget, {}, before=15)
+    assert budget.slots == 5.0
 
 
-def test_tenth_of_a_window_is_left_to_commands() -> None:
-    pace = Pace()
-    pace.windows["api"] = Window(200, 20, 30.0, 60.0)
-    assert pace.closed_until("api", 0.0, is_long=True) == 30.0
-    assert pace.closed_until("api", 0.0, is_long=False) is None
-    assert pace.closed_until("files", 0.0, is_long=True) is None
+async def test_tenth_of_a_window_is_left_to_commands(
+    budget: Budget, time: FakeTime
+) -> None:
+    command = await heard(budget_at(time.clock), left(20, 30), before=0)
+    assert command.wait_of(READS_A) is None
+    await heard(budget, left(20, 30), before=SHORT_WORK_MAX)
+    wait = budget.wait_of(READS_A)
+    assert wait is not None
+    assert wait.until == time.now + 30.0
+    assert budget.wait_of(FILES) is None
 
 
 RESET = str(NOON_S + 30)

@@ -293,7 +293,7 @@ async def test_requests_of_git_s_library_count_against_the_budget(
         await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
         made = proxy.requests(r"\.wiki\.git/")
         assert len(made) == 1 + git.FETCH_REQUESTS
-        assert client.budget._pace.taken == len(proxy.requests())
+        assert client.budget.made == len(proxy.requests())
 
 
 async def test_repository_that_is_too_large_is_not_fetched_whole(

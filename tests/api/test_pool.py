@@ -17,7 +17,6 @@ from tests.api.conftest import SERVICE, TOKEN, ClientMaker
 from tests.api.faketime import FakeTime
 from tests.api.wire import BREAK, Wire, cut, http, json_answer, listening_wire
 from tests.support.network import PlayedNetwork
-from wikisync.api.budget import TransientFailure
 from wikisync.api.client import Client
 from wikisync.api.exchange import Purpose, Request
 from wikisync.api.pool import translating
@@ -382,9 +381,9 @@ PURPOSE = Purpose("read the version")
 KEY: Any = SimpleNamespace(host="gitlab.example.com", port=443, ssl=True, is_ssl=True)
 
 
-def translated(exc: Exception, *, is_known_host: bool) -> Exception:
+def translated(exc: Exception, *, is_known_host: bool) -> RemoteError:
     with (
-        pytest.raises((RemoteError, TransientFailure)) as raised,
+        pytest.raises(RemoteError) as raised,
         translating(PURPOSE, URL, is_known_host=is_known_host),
     ):
         raise exc
@@ -418,6 +417,7 @@ def test_a_first_connection_that_fails_is_an_error_at_once(
 ) -> None:
     error = translated(exc, is_known_host=False)
     assert isinstance(error, Unavailable)
+    assert not error.may_pass
     assert message in error.message
     assert hint in (error.hint or "")
 
@@ -436,8 +436,8 @@ def test_a_first_connection_that_fails_is_an_error_at_once(
 )
 def test_a_service_that_answered_before_may_come_back(exc: Exception) -> None:
     failure = translated(exc, is_known_host=True)
-    assert isinstance(failure, TransientFailure)
-    assert isinstance(failure.error, Unavailable)
+    assert isinstance(failure, Unavailable)
+    assert failure.may_pass
 
 
 def test_an_untrusted_certificate_does_not_pass() -> None:

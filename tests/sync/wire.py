@@ -22,7 +22,6 @@ from tests.sync.persons import World, plain_name
 from tests.sync.simulated import LATENCY_S
 from tests.sync.simulated_git import SimulatedGit
 from tests.sync.virtual import START_S
-from wikisync.api.budget import TransientFailure
 from wikisync.api.client import Client
 from wikisync.api.exchange import Answer, Purpose, Request
 from wikisync.api.git import ADVERTISEMENT
@@ -31,7 +30,7 @@ from wikisync.api.pool import Pool, failure_of
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, WikiOwner
-from wikisync.errors import Unavailable
+from wikisync.errors import RemoteError, Unavailable
 from wikisync.merging.metadata import front_matter_of
 from wikisync.sync.base.state import WikiState
 
@@ -130,7 +129,7 @@ class Wire:
             raise _failure(404, Request("GET", path, purpose))
         if fault in {"cut", "answer dropped", "late"}:
             yield content[0].encode()[:3]
-            raise TransientFailure(Unavailable(f"{path} was cut"))
+            raise _passing(f"{path} was cut")
         yield content[0].encode()
 
     async def _send(self, request: Request) -> str | None:
@@ -140,7 +139,7 @@ class Wire:
         await asyncio.sleep(LATENCY_S)
         fault = self._world.fault(FAULTS)
         if fault in NOT_SENT:
-            raise TransientFailure(Unavailable(f"{what}: {fault}"))
+            raise _passing(f"{what}: {fault}")
         if fault in STATUSES and (fault != "500" or self._world.random.random() < 0.5):
             after = {"retry-after": "7"} if fault == "429 for 7 s" else {}
             raise _failure(STATUSES[fault], request, after)
@@ -174,7 +173,7 @@ class Wire:
     async def _spoilt(self, request: Request, fault: str, body: bytes) -> bytes:
         """The answer as it comes."""
         if fault == "answer dropped":
-            raise TransientFailure(Unavailable(f"{request.path}: no answer came"))
+            raise _passing(f"{request.path}: no answer came")
         if fault == "late":
             for _ in range(SLOW_STEPS):
                 self._world.step(f"still waiting for {request.path}")
@@ -288,9 +287,16 @@ class Wire:
         self._world.overwrite(self._wiki, before, text, is_seen=is_seen)
 
 
+def _passing(message: str) -> Unavailable:
+    """A failure that may be over when the client asks again."""
+    error = Unavailable(message)
+    error.may_pass = True
+    return error
+
+
 def _failure(
     status: int, request: Request, headers: dict[str, str] | None = None
-) -> Exception:
+) -> RemoteError:
     said = msgspec.json.encode({"message": f"{status}"})
     kind = {"content-type": "application/json", **(headers or {})}
     return failure_of(Answer(status, kind, said, request.path), request.purpose, None)

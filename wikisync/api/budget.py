@@ -8,7 +8,7 @@ Every request takes a turn.  It waits
   all of the API waits.  After the pause one request is made alone; the others of its
   area wait for what becomes of it;
 - for one of the slots, which are halved by a refusal and grow back slowly;
-- for the window that the service announces (``Pace``).
+- for the window that the service announces, which long work does not use up.
 
 However long the service asks to wait, one request is made after a while, which shows
 whether that still is so.
@@ -31,7 +31,7 @@ from itertools import count
 from random import random
 from typing import Literal, Protocol, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
@@ -55,16 +55,22 @@ DAY_S = 86_400.0
 SHORT_WORK_MAX = 10
 """So many requests of a client are those of a person's command; more are long work,
 which leaves a part of the budget to others."""
-
-
-class TransientFailure(Exception):
-    """A failure that may be over when asked again; it stays in the client."""
-
-    def __init__(self, error: RemoteError, *, after_s: float | None = None) -> None:
-        super().__init__(error.message)
-        self.error = error
-        self.after_s = after_s
-        """Pause that the service asked for, in seconds; after a 429 the one to make."""
+RESERVE = 0.1
+"""Part of a window that long work leaves alone."""
+SLOTS_FIRST = 2
+"""Requests in flight where nothing is known of a service: all in flight are refused at
+once where it limits them."""
+SLOTS_TAKEN = 8
+"""After so many requests without a refusal more may be in flight,"""
+SLOT_TAKES_FREE = 2
+"""one more after each so many requests ..."""
+SLOT_TAKES_LIMITED = 16
+"""... or so many, where requests were refused."""
+WINDOW_S_MAX = 86_400.0
+"""A window that ends later is nonsense."""
+_EPOCH_MIN = 10_000_000
+"""A smaller ``RateLimit-Reset`` is a number of seconds from now."""
+_DIGITS_MAX = 12
 
 
 class Area(Struct, frozen=True):
@@ -141,7 +147,6 @@ class Budget:
     ) -> None:
         self._address = address
         self._settings = settings
-        self._pace = Pace()
         self._clock, self._wall, self._sleep = clock, wall, sleep
         self._notify_pause, self._random = notify_pause, random
         self._waits: dict[Area, Wait] = {}
@@ -151,7 +156,15 @@ class Budget:
         """Requests take their turn in the order in which they came."""
         self._in_flight = 0
         self._answered = asyncio.Event()
-        self._made = 0
+        self.made = 0
+        """Requests so far."""
+        self._due_at = 0.0
+        """When the next request of long work may be made."""
+        self._refused_at: float | None = None
+        self.slots: float = SLOTS_FIRST
+        """Requests in flight at once."""
+        self.windows: dict[str, Window] = {}
+        """By sort of request, as ``Area.window`` names it."""
 
     @asynccontextmanager
     async def turn(self, request: Request) -> AsyncIterator[None]:
@@ -164,16 +177,15 @@ class Budget:
         sent_at = self._clock()
         try:
             yield
-        except TransientFailure as failure:
-            if isinstance(failure.error, RateLimited):
-                failure.after_s = self.note_refusal(area, failure.after_s, sent_at)
-                failure.error.is_everywhere = self.is_everywhere(area)
+        except RemoteError as error:
+            if not error.may_pass:
+                self.note_answer(area)
+            elif isinstance(error, RateLimited):
+                error.after_s = self.note_refusal(area, error.after_s, sent_at)
+                error.is_everywhere = self.is_everywhere(area)
                 if self.shared:
                     most_s = self._settings.limit_wait_max_s
-                    await self.shared.refused(min(failure.after_s, most_s))
-            raise
-        except RemoteError:
-            self.note_answer(area)
+                    await self.shared.refused(min(error.after_s, most_s))
             raise
         else:
             self.note_answer(area)
@@ -185,25 +197,26 @@ class Budget:
     async def repeated(
         self, request: Request, attempt: Callable[[], Awaitable[T]]
     ) -> T:
-        """Make attempts until one succeeds; the last TransientFailure is raised."""
+        """Make attempts until one succeeds, or fails with what does not pass."""
         settings, started, refusals = self._settings, self._clock(), 0
         for number in count(1):
             try:
                 return await attempt()
-            except TransientFailure as failure:
-                is_limit = isinstance(failure.error, RateLimited)
+            except RemoteError as error:
+                is_limit = isinstance(error, RateLimited)
                 refusals += is_limit
                 made = number - refusals
-                pause = pause_s(failure, made, settings, self._random)
+                pause = pause_s(error, made, settings, self._random)
                 wish_max_s = settings.rate_limit_pause_max_s if request.waits else 0.0
-                is_last = made >= self._attempts_max(request, failure.error)
+                is_last = made >= self._attempts_max(request, error)
                 if (
-                    (not is_limit and (request.is_write or is_last))
-                    or (failure.after_s or 0.0) > wish_max_s
+                    not error.may_pass
+                    or (not is_limit and (request.is_write or is_last))
+                    or (error.after_s or 0.0) > wish_max_s
                     or self._clock() - started + pause > settings.deadline_s
                 ):
                     raise
-                reason = failure.error.message
+                reason = error.message
             log.debug(
                 "attempt %d failed, asking again in %.1f s: %s", number, pause, reason
             )
@@ -228,18 +241,20 @@ class Budget:
         if "ratelimit-remaining" not in headers:
             return
         window = window_of(headers, self._clock(), date=datetime.now(UTC))
-        if window is not None:
-            self._pace.heard(
-                Area.of(request).window,
-                window,
-                in_flight=self._in_flight - 1,
-                slots_max=self._settings.reads_max,
-            )
+        if window is None:
+            return
+        # the others in flight are not counted yet
+        window.remaining -= self._in_flight - 1
+        self.windows[Area.of(request).window] = window
+        slots_max = self._settings.reads_max
+        if self._refused_at is None and window.remaining - slots_max > window.reserve:
+            self.slots = slots_max
 
     def forget(self) -> None:
         """Let every request be made now: a person knows better."""
         self._waits.clear()
-        self._pace = Pace()
+        self.windows.clear()
+        self.slots, self._due_at, self._refused_at = SLOTS_FIRST, 0.0, None
 
     def is_everywhere(self, area: Area) -> bool:
         """Whether this area waits for what all wikis of the service wait for."""
@@ -300,19 +315,31 @@ class Budget:
         return trial
 
     async def _paced(self, area: Area) -> None:
-        while self._in_flight >= min(int(self._pace.slots), self._settings.reads_max):
+        while self._in_flight >= min(int(self.slots), self._settings.reads_max):
             self._answered.clear()
             await self._answered.wait()
         while self.shared and (wait_s := await self.shared.take()):
             await self._sleep(wait_s)
-        while wait_s := self._pace.take(
-            area.window,
-            self._clock(),
-            is_long=self._made >= SHORT_WORK_MAX,
-            slots_max=self._settings.reads_max,
-        ):
+        while (wait_s := self._due_at - self._clock()) > 0:
             await self._sleep(wait_s)
-        self._made += 1
+        now = self._clock()
+        self._due_at = max(self._due_at, now)
+        if area.window in self.windows:
+            window = self.windows[area.window] = self.windows[area.window].at(now)
+            window.remaining -= 1
+            spare = window.remaining - window.reserve
+            if self._is_long and spare < window.quota / 2:
+                # what is left is spread over the rest of the window
+                self._due_at += (window.ends_at - now) / max(spare, 1)
+        self.made += 1
+        is_limited = self._refused_at is not None
+        if is_limited or self.made > SLOTS_TAKEN:
+            takes = SLOT_TAKES_LIMITED if is_limited else SLOT_TAKES_FREE
+            self.slots = min(self.slots + 1 / takes, self._settings.reads_max)
+
+    @property
+    def _is_long(self) -> bool:
+        return self.made >= SHORT_WORK_MAX
 
     def wait_of(self, area: Area) -> Wait | None:
         """What a request of this area waits for now."""
@@ -320,10 +347,10 @@ class Budget:
         waits = [self._waits[area]] if area in self._waits else []
         if self.is_everywhere(area):
             waits += [replace(wait, what="requests") for wait in self._of_reads()]
-        is_long = self._made >= SHORT_WORK_MAX
-        until = self._pace.closed_until(area.window, now, is_long=is_long)
-        if until is not None:
-            ends_at = self._wall() + until - now
+        window = self.windows.get(area.window)
+        if window and window.remaining <= (window.reserve if self._is_long else 0):
+            # nothing is left of it for this request
+            until, ends_at = window.ends_at, self._wall() + window.ends_at - now
             waits.append(Wait("requests", until - now, until, ends_at, until))
         waits = [wait for wait in waits if wait.until > now]
         return max(waits, key=lambda wait: wait.until, default=None)
@@ -350,7 +377,9 @@ class Budget:
         doubled = settings.rate_limit_delay_s * 2.0 ** min(doublings, 20)
         usual_s = min(doubled, settings.rate_limit_pause_s) if doublings >= 0 else 0.0
         pause_s = max(asked_s or 0.0, usual_s)
-        self._pace.refused(sent_at, now)
+        if self._refused_at is None or sent_at > self._refused_at:
+            # one event refuses all that are in flight
+            self.slots, self._refused_at = max(1.0, self.slots // 2), now
         if before is None or before.asked_until <= now:
             before = Wait(str(area), pause_s, now + pause_s, self._wall() + pause_s, 0)
         until = now + min(pause_s, settings.limit_wait_max_s)
@@ -378,38 +407,20 @@ def shown_time(at: float) -> str:
 
 
 def pause_s(
-    failure: TransientFailure, attempt: int, settings: ClientSettings, random: Random
+    error: RemoteError, attempt: int, settings: ClientSettings, random: Random
 ) -> float:
     """Seconds to wait after the attempt with this number, counted from 1.
 
     What the service asks for is the least, with a random part on top; else exponential
     back-off with full jitter.
     """
-    wish_s = failure.after_s or 0.0
-    if isinstance(failure.error, RateLimited):
+    wish_s = error.after_s or 0.0
+    if isinstance(error, RateLimited):
         return wish_s  # the budget spreads what waits for it
     limit = min(
         settings.retry_delay_max_s, settings.retry_delay_s * 2.0 ** (attempt - 1)
     )
     return wish_s + limit * random()
-
-
-RESERVE = 0.1
-"""Part of a window that long work leaves alone."""
-SLOTS_FIRST = 2
-"""Requests in flight where nothing is known of a service: all in flight are refused at
-once where it limits them."""
-SLOTS_TAKEN = 8
-"""After so many requests without a refusal more may be in flight,"""
-SLOT_TAKES_FREE = 2
-"""one more after each so many requests ..."""
-SLOT_TAKES_LIMITED = 16
-"""... or so many, where requests were refused."""
-WINDOW_S_MAX = 86_400.0
-"""A window that ends later is nonsense."""
-_EPOCH_MIN = 10_000_000
-"""A smaller ``RateLimit-Reset`` is a number of seconds from now."""
-_DIGITS_MAX = 12
 
 
 class Window(Struct):
@@ -431,60 +442,6 @@ class Window(Struct):
         if now < self.ends_at:
             return self
         return Window(self.quota, self.quota, now + self.period_s, self.period_s)
-
-
-class Pace(Struct):
-    """What is known of a token's limits; changed by each request."""
-
-    taken: int = 0
-    due_at: float = 0.0
-    """When the next request of long work may be made."""
-    refused_at: float | None = None
-    slots: float = SLOTS_FIRST
-    """Requests in flight at once."""
-    windows: dict[str, Window] = field(default_factory=dict)
-    """By sort of request."""
-
-    def take(self, sort: str, now: float, *, is_long: bool, slots_max: int) -> float:
-        """Take the turn of one request; the seconds to wait where it is none yet."""
-        if is_long and now < self.due_at:
-            return self.due_at - now
-        self.due_at = max(self.due_at, now)
-        if sort in self.windows:
-            window = self.windows[sort] = self.windows[sort].at(now)
-            window.remaining -= 1
-            spare = window.remaining - window.reserve
-            if is_long and spare < window.quota / 2:
-                # what is left is spread over the rest of the window
-                self.due_at += (window.ends_at - now) / max(spare, 1)
-        self.taken += 1
-        if self.refused_at is not None or self.taken > SLOTS_TAKEN:
-            takes = SLOT_TAKES_FREE if self.refused_at is None else SLOT_TAKES_LIMITED
-            self.slots = min(self.slots + 1 / takes, slots_max)
-        return 0.0
-
-    def closed_until(self, sort: str, now: float, *, is_long: bool) -> float | None:
-        """The end of a window in which nothing is left for a request."""
-        window = self.windows.get(sort)
-        if window is None or now >= window.ends_at:
-            return None
-        is_used = window.remaining <= (window.reserve if is_long else 0)
-        return window.ends_at if is_used else None
-
-    def refused(self, sent_at: float, now: float) -> None:
-        """A request was refused that was sent at a time."""
-        if self.refused_at is None or sent_at > self.refused_at:
-            # one event refuses all that are in flight
-            self.slots, self.refused_at = max(1.0, self.slots // 2), now
-
-    def heard(
-        self, sort: str, window: Window, *, in_flight: int, slots_max: int
-    ) -> None:
-        """An answer announced its window; others in flight are not counted yet."""
-        window.remaining -= in_flight
-        self.windows[sort] = window
-        if self.refused_at is None and window.remaining - slots_max > window.reserve:
-            self.slots = slots_max
 
 
 def window_of(

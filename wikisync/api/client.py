@@ -34,12 +34,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
-from wikisync.api.budget import Budget, Clock, Random, Sleep, TransientFailure
+from wikisync.api.budget import Budget, Clock, Random, Sleep
 from wikisync.api.exchange import (
     NOT_THE_API_HINT,
     About,
     Answer,
-    CutAnswer,
     Purpose,
     Request,
     decode,
@@ -282,10 +281,7 @@ class Client:
         async def attempt() -> T:
             async with self.budget.turn(request):
                 answer = await self._pool.exchange(request)
-            try:
-                return read(answer)
-            except CutAnswer as exc:
-                raise TransientFailure(exc) from exc
+            return read(answer)
 
         return await self._repeated(request, attempt)
 
@@ -343,11 +339,8 @@ class Client:
         async with aclosing(chunks):
             if first:
                 yield first
-            try:
-                async for chunk in chunks:
-                    yield chunk
-            except TransientFailure as failure:
-                raise failure.error from failure.__cause__
+            async for chunk in chunks:
+                yield chunk
 
     @asynccontextmanager
     async def writing(self, wiki: str) -> AsyncIterator[None]:
@@ -372,10 +365,7 @@ class Client:
     ) -> T:
         if self._before_write is not None and request.is_write:
             self._before_write(request)
-        try:
-            return await self.budget.repeated(request, attempt)
-        except TransientFailure as failure:
-            raise failure.error from failure.__cause__
+        return await self.budget.repeated(request, attempt)
 
     # -- what a person hears while it takes long -----------------------------------
 

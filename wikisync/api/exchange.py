@@ -181,6 +181,8 @@ class Answer(Struct, frozen=True):
 class CutAnswer(errors.ProtocolViolation):
     """The answer ended before its end; asking again may help."""
 
+    may_pass = True
+
 
 class UnknownRoute(errors.NotFound):
     """The service knows no such address, rather than no such object."""

@@ -21,7 +21,7 @@ from yarl import URL
 
 from wikisync import errors
 from wikisync.api.address import ServiceAddress
-from wikisync.api.budget import Clock, TransientFailure, parse_retry_after
+from wikisync.api.budget import Clock, parse_retry_after
 from wikisync.api.exchange import (
     NOT_HANDED_OUT_HINT,
     NOT_THE_API_HINT,
@@ -62,14 +62,15 @@ def translating(
         yield
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
         if proxy is not None and isinstance(exc, _OF_PROXIES):
-            kind, reason, hint, is_transient = _why_of_proxy(proxy, exc)
+            kind, reason, hint, may_pass = _why_of_proxy(proxy, exc)
         else:
-            kind, reason, hint, is_transient = _why(
+            kind, reason, hint, may_pass = _why(
                 exc, purpose, url, is_known_host=is_known_host
             )
         error = kind(f"cannot {purpose.action}: {reason}", url=url, hint=hint)
+        error.may_pass = may_pass
         # the library's own error quotes the answer, which may echo our token
-        raise (TransientFailure(error) if is_transient else error) from None
+        raise error from None
 
 
 def _why(exc: Exception, purpose: Purpose, url: str, *, is_known_host: bool) -> _Why:
@@ -83,10 +84,9 @@ def _why(exc: Exception, purpose: Purpose, url: str, *, is_known_host: bool) -> 
         case aiohttp.ClientConnectorError():
             return Unavailable, *_unreachable(exc), is_known_host
         case TimeoutError():
-            is_transient = is_known_host or not isinstance(
-                exc, aiohttp.ConnectionTimeoutError
-            )
-            return NoAnswerInTime, f"no answer in time ({url})", again, is_transient
+            is_first = isinstance(exc, aiohttp.ConnectionTimeoutError)
+            may_pass = is_known_host or not is_first
+            return NoAnswerInTime, f"no answer in time ({url})", again, may_pass
         case aiohttp.ClientPayloadError():
             reason = f"the response was truncated ({url})"
             return CutAnswer, reason, cut_hint(purpose), True
@@ -204,8 +204,7 @@ class Pool:
     async def exchange(self, request: Request) -> Answer:
         """Send one request and read its whole answer: a success, or a 304 if allowed.
 
-        Redirects of reads are followed inside the service.  TransientFailure where it
-        may be over when made again, else RemoteError.
+        Redirects of reads are followed inside the service.
         """
         url = URL(self.address.url(request.path, request.query), encoded=True)
         for _ in range(self._settings.redirects_max + 1):
@@ -433,9 +432,7 @@ class Pool:
         return self._token.redact(shown) if self._token else shown
 
 
-def failure_of(
-    answer: Answer, purpose: Purpose, token: Secret | None
-) -> errors.RemoteError | TransientFailure:
+def failure_of(answer: Answer, purpose: Purpose, token: Secret | None) -> RemoteError:
     """What an answer without success is raised as; it may echo our token."""
     answer = replace(answer, body=bytes(answer.body))
     if token is not None:
@@ -446,8 +443,8 @@ def failure_of(
         )
     after_s = parse_retry_after(answer.headers, now=datetime.now(UTC))
     error = error_of(answer, purpose, retry_after_s=after_s)
-    if isinstance(error, errors.RateLimited | errors.Unavailable):
-        return TransientFailure(error, after_s=after_s)
+    error.may_pass = isinstance(error, errors.RateLimited | errors.Unavailable)
+    error.after_s = after_s
     return error
 
 
