@@ -130,6 +130,22 @@ async def test_page_of_another_id_takes_no_edit_of_the_one_before(
     assert HERE not in copies.there.texts()["log"]
 
 
+async def test_page_of_another_id_is_this_one_where_both_sides_have_its_text(
+    copies: Copies,
+) -> None:
+    """A person took the wiki's text over: later edits are no conflicts with it."""
+    copies.there.identities[Slug("log")] = "7"
+    await copies.rest()
+    copies.there.identities[Slug("log")] = "8"
+    copies.there.put("log", MEMO)
+    copies.here.put("log", MEMO)
+    await copies.rest()
+    copies.here.put("log", MEMO + HERE)
+    result = await copies.rest()
+    assert not result.plan.held
+    assert copies.there.texts()["log"] == MEMO + HERE
+
+
 @pytest.mark.parametrize("is_here", [False, True])
 async def test_names_that_are_handed_on_take_the_edits_along(
     is_here: bool, state: State

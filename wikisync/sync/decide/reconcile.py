@@ -322,8 +322,7 @@ class _Table:
             yield plan.Rebind(record.slug, name, file=here)
         elif name != here:
             yield plan.MoveLocal(here, name, record.slug, mine.digest)
-        action = self._text(record, name, mine, theirs)
-        if action is not None:
+        if (action := self._text(record, name, mine, theirs)) is not None:
             yield action
 
     def _text(
@@ -334,14 +333,15 @@ class _Table:
         is_theirs = not _is_same(theirs, agreed.remote_state)
         if not (is_mine or is_theirs):
             return None
-        if any(record.slug in side.doubtful for side in self._taken):
-            same = mine.has_same_text(theirs)
-            return None if same else plan.Hold(name, plan.HoldReason.CREATED_BOTH)
-        if not is_mine:
+        is_doubtful = any(record.slug in side.doubtful for side in self._taken)
+        if not (is_mine or is_doubtful):
             # the file holds the agreed text: what is replaced, the wiki had before
             return plan.Pull(name, theirs.format, mine.digest, theirs.digest)
-        if is_theirs and mine.has_same_text(theirs):
+        if (is_theirs or is_doubtful) and mine.has_same_text(theirs):
+            # whichever page that is, it is the same one on both sides
             return plan.Adopt(name, mine.format, mine.digest, theirs.digest)
+        if is_doubtful:
+            return plan.Hold(name, plan.HoldReason.CREATED_BOTH)
         if record.remote is not None and self._names.is_twin(record.remote):
             return plan.Hold(name, plan.HoldReason.CASE_TWIN)
         # From here on our text is to reach the wiki, at once or as part of a merge, and
