@@ -147,6 +147,7 @@ async def test_a_revoked_token_ends_the_cycle(copies: Copies) -> None:
         pytest.param("short\n", 0, CycleOptions(), id="another text"),
         # the service may have changed its mind, or its limits
         pytest.param("too long\n", 3600, CycleOptions(), id="an hour later"),
+        pytest.param("too long\n", -3600, CycleOptions(), id="the clock set right"),
         pytest.param("too long\n", 0, CycleOptions(tries_again=True), id="asked for"),
     ],
 )

@@ -108,15 +108,15 @@ async def wait_for_editors(cycle: Cycle, decided: Decided) -> None:
 async def hold_futile(cycle: Cycle, decided: Decided) -> None:
     """Hold what the service refused as it is, and what it gets over and over."""
     refused: Mapping[model.Slug, model.Digest] = {}
+    state, now = cycle.state, cycle.clock()
     if not cycle.options.tries_again:
-        lately = cycle.clock() - REFUSAL_S
-        refusals = cycle.state.memory.refusals.items()
-        refused = {slug: one.local for slug, one in refusals if one.at > lately}
+        refusals = state.memory.refusals.items()
+        # not one of a clock that was ahead: it would hold the page until that time
+        refused = {s: one.local for s, one in refusals if 0 <= now - one.at < REFUSAL_S}
     # What was sent so often, something must be changing back.  Texts that differ only
     # in the times of their changes are the same here: two machines whose editors write
     # them would send a page to each other for ever.  Not those that both sides agree
     # on: a picture in them is another one.
-    state, now = cycle.state, cycle.clock()
     files = {slug: file for file, slug in _sent_files(decided.plan).items()}
     found: set[tuple[model.Slug, model.Digest]] = set()
     for action in decided.plan.actions:
