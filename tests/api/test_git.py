@@ -1,6 +1,7 @@
 """The wiki's git repository over HTTP, against the embedded service."""
 
 import asyncio
+import gc
 import logging
 import traceback
 from base64 import b64encode
@@ -20,6 +21,7 @@ from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import git, git_fetch
 from wikisync.api.client import Client
+from wikisync.api.proxy import Proxy
 from wikisync.api.secret import Secret
 from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.core.versions import UNKNOWN
@@ -254,6 +256,32 @@ async def test_what_a_cut_fetch_left_is_removed_by_the_next_one(
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
     await git.RemoteRepository(client, OWNER, cache).read(OTHER)
     assert not left.exists()
+
+
+async def test_fetch_that_is_cancelled_leaves_no_error_behind(
+    repository: git.RemoteRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python printed it at the end of an export that a person stopped."""
+    begun, told, fetch = asyncio.Event(), [], git_fetch.fetch
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, what: told.append(what["message"]))
+
+    def fetch_once_stopped(
+        address: str, folder: Path, fetching: git_fetch.Fetching, proxy: Proxy | None
+    ) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        fetching.stop.wait()
+        fetch(address, folder, fetching, proxy)
+
+    monkeypatch.setattr(git_fetch, "fetch", fetch_once_stopped)
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(repository.read(PICTURE))
+        await begun.wait()
+        reading.cancel()
+    assert reading.cancelled()
+    del reading
+    gc.collect()
+    assert told == []
 
 
 async def test_commit_with_a_date_that_is_none_leaves_the_rest_of_a_history(

@@ -319,14 +319,9 @@ class RemoteRepository:
         from wikisync.api import git_fetch
 
         fetching = git_fetch.Fetching(self._client.token, self._address)
-        job = asyncio.get_running_loop().run_in_executor(
-            None,
-            git_fetch.fetch,
-            self._address,
-            self._folder,
-            fetching,
-            self._client.proxy,
-        )
+        asked = self._address, self._folder, fetching, self._client.proxy
+        loop = asyncio.get_running_loop()
+        job = loop.run_in_executor(None, git_fetch.fetch, *asked)
         what = f"fetch the git repository of the wiki of {self._owner}"
         try:
             with self._client.late_notice(what):
@@ -335,6 +330,8 @@ class RemoteRepository:
             # git's library cannot be left alone with the folder
             fetching.stop.set()
             await asyncio.wait({job})
+            # who was cancelled asks for no result, and Python would print the error
+            job.exception()
         try:
             job.result()
         except git_fetch.FetchRefused as exc:
