@@ -2,11 +2,13 @@
 
 Programs that keep a file open and append to it, conflict files that are edited,
 removed and moved, disks below a folder that come and go, names that the service takes
-for one, and stubs, bins and pointers of other programs.
+for one, texts that are used again, rights of a token that go and come, and stubs, bins
+and pointers of other programs.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 OLDER_MIN = 4
 """Pages that differ from a copy before it is put over them."""
+PICTURE = re.compile(r"!\[\]\([^)]*\) ")
 PROGRAMS_MAX = 2
 """Files that programs of one folder have open at the same time."""
 DISK = "guide"
@@ -59,6 +62,8 @@ def happens(world: World) -> bool:
         (weather.conflicts, use_conflict_file),
         (weather.disks, touch_disk),
         (weather.spellings, respell),
+        (weather.again, use_again),
+        (weather.rights, change_rights),
         (weather.older, put_older_copy),
         (weather.elsewhere, take_content),
     ):
@@ -85,6 +90,51 @@ def put_older_copy(world: World, copy: Copy) -> None:
     for slug, text in older.items():
         if slug in copy.pages or not copy.is_taken(slug):
             world.put(copy, slug, text)
+
+
+# -- texts that are used again ---------------------------------------------------------
+
+
+def use_again(world: World, folder: Copy) -> None:
+    """A person copies a page, takes over what the other side has, or brings it back.
+
+    The latter may be an older text of the page, or a page that was removed.
+    """
+    copy, other = folder, world.wiki
+    if world.random.random() < world.weather.web:
+        copy, other = other, copy
+    kind = world.random.choice(("copy", "take over", "bring back"))
+    names, past = sorted(copy.pages), copy.past
+    if kind == "take over":
+        names = [slug for slug in names if slug in other.pages]
+    elif kind == "bring back":
+        names = sorted(s for s in past if s in copy.pages or not copy.is_taken(s))
+    if not names:
+        return
+    slug = target = world.random.choice(names)
+    if kind == "copy":
+        target, text = world.free_name(copy, slug) or slug, copy.pages[slug][0]
+    elif kind == "take over":
+        text = other.pages[slug][0]
+    else:
+        text = world.random.choice(past[slug])
+    world.trace.append(f"{copy.name}: {kind}: {slug}")
+    if copy.is_wiki:
+        # nothing tells a link back to a picture that a folder has another one for
+        text = PICTURE.sub("", text)
+    # most people go on writing
+    more = world.new_line() if world.random.random() < 0.5 else ""
+    world.put(copy, target, text + more)
+    world.commit()
+
+
+# -- the rights of a token -------------------------------------------------------------
+
+
+def change_rights(world: World, _copy: Copy) -> None:
+    """Somebody takes rights from the token, or gives them back."""
+    world.rights = world.random.choice(("write", "read", "read", "none"))
+    world.trace.append(f"the token's right: {world.rights}")
 
 
 # -- programs ------------------------------------------------------------------------

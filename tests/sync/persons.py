@@ -69,6 +69,12 @@ class Weather:
     """Another program takes a page's content away, or brings all of them back."""
     taken: float = 0.0
     """A page that a person renames leaves its name to a new one at once."""
+    again: float = 0.0
+    """A person uses a text again: of another page, of the other side, or an old one."""
+    rights: float = 0.0
+    """The token loses the right to write, or is refused, or is good again."""
+    clock: float = 0.0
+    """Between two cycles, the clock of a machine is set."""
     older: float = 0.0
     """A person saves a copy of a folder, or puts the last one over it."""
     rewind: float = 0.0
@@ -116,6 +122,8 @@ class Copy:
     """Pictures by path: what one shows, and how often anything was saved by then."""
     history: list[str] = field(default_factory=list)
     """Every text that was replaced or removed."""
+    past: dict[str, list[str]] = field(default_factory=dict)
+    """Every text that a page had here, by its name then."""
     trash: list[str] = field(default_factory=list)
     conflict_files: dict[str, str] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
@@ -210,6 +218,10 @@ class World:
         self.page_of: dict[str, int] = {}
         """The page that a person wrote each mark for; pages that a person brought
         together are one."""
+        self.rights = "write"
+        """What the token may do: ``write``, ``read``, or nothing."""
+        self.clock_s = 0.0
+        """How far the machine's clock is from the time."""
         self.backup: Copy | None = None
         self.commits: list[tuple[str, Copy]] = []
         """What the wiki was, the newest last."""
@@ -601,6 +613,7 @@ class World:
         is_same = before is not None and not is_new_file
         identity = before[2] if before and is_same else self.new_identity()
         copy.pages[slug] = (text, before[1] if before else page_format, identity)
+        copy.past.setdefault(slug, []).append(text)
 
 
 def _nobody() -> bool:

@@ -66,6 +66,12 @@ WEATHERS: Mapping[str, Weather] = {
     "saves": Weather(
         person=0.03, fault=0.03, crash=0.002, saves=0.8, web=0.1, length=4
     ),
+    "texts used again": Weather(
+        person=0.1, fault=0.05, crash=0.005, again=0.5, pictures=0.2, length=3
+    ),
+    "rights and clocks": Weather(
+        person=0.1, fault=0.1, crash=0.005, rights=0.2, clock=0.5, is_wired=True
+    ),
     "old editor windows": Weather(crash=0.01, stale=0.3, late=0.3),
 }
 COLUMNS = (

@@ -34,6 +34,7 @@ from wikisync.sync.decide.ledger import unpack
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run import cycle as engine
+from wikisync.sync.run.filters import REFUSAL_S
 from wikisync.sync.run.parts import Cycle, CycleOptions, CycleResult, Patience
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.sync.views import AliasedFolder
@@ -46,6 +47,8 @@ HINTED = 0.3
 """Cycles for saves that a hint of the wiki has, too."""
 LEAVES = 0.1
 """Of the pages that a cycle is about to send, where it leaves those that follow."""
+CLOCKS_S = (-86_400.0, -600.0, 0.0, 600.0, 86_400.0)
+"""How far from the time a clock may be."""
 LOG_LINES = 50
 """Of one page, in which is looked for what a person was told."""
 REST_ROUNDS_MAX = 4
@@ -178,7 +181,8 @@ class Client:
         try:
             self.state.wiki(OWNER).remember(left_out=None)
             with patch.object(engine, "SEND_SHARE", -1.0):  # a rest is left at once
-                cycle = Cycle(self.wiki, self.folder, self.known, options, loop.time)
+                sides = self.wiki, self.folder, self.known
+                cycle = Cycle(*sides, options, lambda: loop.time() + self.world.clock_s)
                 self.result = await engine.run_cycle(
                     replace(cycle, linked=self.wiki, is_awaited=is_awaited)
                 )
@@ -317,6 +321,9 @@ class Schedule:
             self.verdict.cycles += 1
             self.verdict.troubled += self.world.faults > faults
             loop.now_s += self.random.uniform(1, 40)
+            if self.weather.clock and self.random.random() < self.weather.clock:
+                self.world.clock_s = self.random.choice(CLOCKS_S)
+                self.world.trace.append(f"the clock is set: {self.world.clock_s:+.0f}")
             if self.world.force():
                 await self.put_back(loop)
             await self.undo(loop)
@@ -328,6 +335,9 @@ class Schedule:
         for folder in self.world.folders:
             bring_disk(self.world, folder)
             bring_contents(self.world, folder)
+        if self.weather.rights:
+            self.world.rights = "write"
+            loop.now_s += REFUSAL_S  # what was refused is tried again then
         self.verdict.steps = self.world.steps
         self.world.crashes_at.clear()
         await self.rest(loop)
@@ -427,6 +437,12 @@ class Schedule:
         verdict.lost = rest - kept - past
         for client in self.clients:
             verdict.different |= self._different(client) | client.untold()
+            verdict.different |= self._not_agreed(client)
+            if self.weather.rights and client.result:
+                # all rights are back for as long as a refusal counts
+                held = client.result.plan.held
+                refused = (one for one in held if one.reason is HoldReason.REFUSED)
+                verdict.different |= {f"{one.slug} as refused" for one in refused}
         if self.weather.taken:
             for copy in (world.wiki, *world.folders):
                 verdict.mixed |= world.mixed(copy)
@@ -451,6 +467,17 @@ class Schedule:
                 _folded(mine.get(name)) != _folded(theirs.get(name))
                 or persons.MISSING in theirs.get(name, "")
             )
+        }
+
+    def _not_agreed(self, client: Client) -> set[str]:
+        """Pages of which the engine has not noted what both sides hold."""
+        aliases = {str(k): v for k, v in client.known.aliases().items()}
+        mine = {aliases.get(k, Slug(k)): v for k, v in client.copy.texts().items()}
+        return {
+            f"{name} as agreed"
+            for name, text in mine.items()
+            if name not in client.held_names() and not self.world.strips_front_matter
+            if _folded(client.known.text(name)) != _folded(text)
         }
 
     def close(self) -> None:

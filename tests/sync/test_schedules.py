@@ -162,6 +162,21 @@ def assert_saves_looked_at(verdicts: Sequence[Verdict]) -> None:
     assert sum(after != "scan" for after in looks) > len(looks) / 4 > 10
 
 
+def assert_texts_used_again(verdicts: Sequence[Verdict]) -> None:
+    lines = lines_of(verdicts)
+    for who, kind in itertools.product(
+        ("wiki", "folder"), ("copy", "take over", "bring back")
+    ):
+        assert sum(line.startswith(f"{who}: {kind}: ") for line in lines) > 30
+
+
+def assert_rights_and_clocks_change(verdicts: Sequence[Verdict]) -> None:
+    lines = lines_of(verdicts)
+    assert sum(line.startswith("the clock is set: ") for line in lines) > 30
+    for method in ("GET", "POST", "PUT"):
+        assert lines.count(f"refused: {method}") > 2
+
+
 def lines_of(verdicts: Sequence[Verdict]) -> list[str]:
     return [line for verdict in verdicts for line in verdict.trace]
 
@@ -187,6 +202,8 @@ HAPPENS: Mapping[str, Callable[[Sequence[Verdict]], None] | None] = {
     "contents elsewhere": assert_contents_go,
     "spellings": assert_spelt,
     "saves": assert_saves_looked_at,
+    "texts used again": assert_texts_used_again,
+    "rights and clocks": assert_rights_and_clocks_change,
 }
 
 

@@ -137,6 +137,10 @@ class Wire:
         what = f"{request.method} {request.path}"
         self._world.step(what)
         await asyncio.sleep(LATENCY_S)
+        rights, is_read = self._world.rights, request.method == "GET" or request.is_git
+        if rights == "none" or (rights == "read" and not is_read):
+            self._world.trace.append(f"refused: {request.method}")
+            raise _failure(401 if rights == "none" else 403, request)
         fault = self._world.fault(FAULTS)
         if fault in NOT_SENT:
             raise _passing(f"{what}: {fault}")
