@@ -436,10 +436,17 @@ class LastBuild:
 
     def wiki(self, name: str) -> bytes | None:
         """What that build noted of a wiki."""
-        found = self._rows(
-            "SELECT value FROM wiki WHERE site = ? AND name = ?", self.site, name
-        )
+        statement = "SELECT value FROM wiki WHERE site = ? AND name = ?"
+        found = self._rows(statement, self.site, name)
         return checked(_of_program(name.encode()), found[0][0]) if found else None
+
+    def wiki_now(self, name: str) -> bytes:
+        """The same, or what ``put_wiki`` said; raises ``sqlite3.DatabaseError``."""
+        found = self._rows("SELECT value FROM new_wiki WHERE name = ?", name)
+        packed = found[0][0][SUM_BYTES:] if found else self.wiki(name)
+        if packed is None:
+            raise sqlite3.DatabaseError("a row is not what was stored")
+        return packed
 
     def pages(self, wiki: str, naming: Collection[str] = ()) -> dict[str, msgspec.Raw]:
         """What that build noted of a wiki's pages, at least of those naming some."""

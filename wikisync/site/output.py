@@ -91,7 +91,8 @@ class Output:
         """What the site shall have so far."""
         self._new: set[str] = set()
         """Those that are in staging."""
-        self._keys: dict[str, bytes] = {}
+        self._keys: dict[str, tuple[str, bytes]] = {}
+        """Paths as they were named, which many share, with keys of what is to come."""
         self._missing: dict[str, bool] = {"": False}
         """Folders that were not there when a file of theirs was first put."""
         self._problems: list[Problem] = []
@@ -142,7 +143,7 @@ class Output:
                 if self.current(path) == last.digest:
                     files[path] = replace(last, mtime_ns=0)
                     continue
-            self._keys[path] = key or b""
+            self._keys[path] = path, key or b""
             lost.append(path)
         return lost
 
@@ -181,7 +182,7 @@ class Output:
     def put_staged(self, new: Written, key: bytes = b"") -> bool:
         """Give a file staged content; whether it differs from what is there."""
         path, size, digest, time = new
-        noted = self._keys.pop(path, b"")
+        path, noted = self._keys.pop(path, (path, b""))
         key = key or noted
         self.files[path] = FileState(size, digest, key=key)
         self._new.discard(path)

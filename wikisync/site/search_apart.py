@@ -1,6 +1,7 @@
 """A search index that is made from nothing, by ``search_worker``."""
 
-from collections.abc import Mapping
+import pickle
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -18,15 +19,19 @@ class NewIndex(Struct, frozen=True):
 
     output: Path
     bodies: Path
-    documents: Mapping[search.DocumentKey, Place]
-    """With the packed ``SearchedBody`` of each."""
+    documents: Place
+    """Of the pickled places of packed ``SearchedBody``, by ``DocumentKey``."""
 
 
 def made(job: NewIndex) -> Answer:
     """The files of an index, whole shards among them, and what to note of it."""
-    bodies, places = Bodies(job.bodies), job.documents
+    bodies = Bodies(job.bodies)
+    places = pickle.loads(bodies.read(job.documents))  # noqa: S301 - from our own parent
     files: list[Written] = []
-    with opened_staging(job.output) as staging:
+    with (
+        opened_staging(job.output) as staging,
+        tempfile.TemporaryFile(dir=job.bodies.parent) as spool,
+    ):
 
         def put(name: str, content: bytes) -> None:
             files.append(staging.put(SEARCH_FOLDER + name, content))
@@ -34,7 +39,7 @@ def made(job: NewIndex) -> Answer:
         def load(key: search.DocumentKey) -> search.SearchDocument:
             return search.search_document(key, bodies.read(places[key]))
 
-        state = search.IndexUpdate(
-            search.NO_INDEX, places, load, search.IndexPlace(put)
-        ).write()
+        place = search.IndexPlace(put)
+        place.spool = spool
+        state = search.IndexUpdate(search.NO_INDEX, places, load, place).write()
     return Answer(tuple(files), state=msgspec.msgpack.encode(state))

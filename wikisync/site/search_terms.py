@@ -219,10 +219,16 @@ def _edited(
             rank = _common(now) if word.isalpha() else ""
             if rank != (_common(before) if word.isalpha() else ""):
                 for end in (word, f"_{word[::-1]}"):
-                    known[end] = new_scores([score_of(0, rank)])
+                    known[end] = _scores_of_end(rank)
         if now:
             blocks.append(_entry(word, now))
     return blocks + [_entry(*entry) for entry in entries.items()]
+
+
+@cache
+def _scores_of_end(rank: str) -> Scores:
+    """The one value for all such words: there are twice as many as words."""
+    return new_scores([score_of(0, rank)])
 
 
 def _entry(word: str, postings: str) -> _Block:

@@ -1,6 +1,7 @@
 """The search index in an output folder: read, brought up to date, written."""
 
 import math
+import pickle
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,7 +44,10 @@ def search_beside(
         yield partial(place.update, last.search, [*documents, *kept], kept)
         return
     places = {key: store.place("words", key.key) for key in documents}
-    job = NewIndex(output.root.absolute(), store.bodies.path.absolute(), places)
+    # a job is held until it is done
+    (packed,) = store.bodies.add(pickle.dumps(places))
+    job = NewIndex(output.root.absolute(), store.bodies.path.absolute(), packed)
+    del documents, places
     worker = new_writer(WRITES_SEARCH, math.inf)
     with ThreadPoolExecutor(1) as thread:
         answer = thread.submit(_made_apart, worker, job)

@@ -102,7 +102,8 @@ class SiteWriting:
         self._has_lost = False
         """Of a page of the last build nobody knows any more where it led."""
         self._retry_at = 0.0
-        self._documents: list[Sequence[DocumentKey]] = []
+        self._documents: list[DocumentKey] = []
+        """All of them, until the search index is begun."""
         self._listed: list[bytes] = []
         """Hashes of what ``agents`` lists of each wiki."""
         self._copied: dict[str, tuple[ScannedWiki, SourcePage]] = {}
@@ -145,13 +146,15 @@ class SiteWriting:
         setting = Setting(self._theme, self._site.context, *places)
         # the search index needs nothing of the pages but what was read
         kept = kept_documents(output, self._kept, self._apart) if self._kept else {}
-        documents = [*chain.from_iterable(self._documents)]
+        documents, self._documents = self._documents, []
+        tagged = [one for one in documents if one.tags]
         with search_beside(output, self._last, documents, kept) as search:
+            del documents  # those of a large site are many
             for written in rendered_pages(setting, output.staged, jobs):
                 self._put_written(written)
             report = self._sums.report()
             self._broken_links = report.broken
-            around = lists.around(report, self._problems, self._changes, documents)
+            around = lists.around(report, self._problems, self._changes, tagged)
             self._put_generated(around)
             self._search = search()
         if self._options.has_report:
@@ -181,7 +184,7 @@ class SiteWriting:
         note = edited or self._indexed(number, scanned, note, inputs)
         self._sums.add(note.links)
         self._problems += note.problems
-        self._documents.append(note.documents)
+        self._documents += note.documents
         about = scanned, self._addresses[number], note.documents
         self._listed.append(agents.listed_key(*about))
         self._linked.append(note.linked)
@@ -498,7 +501,6 @@ class SiteWriting:
     def _write_for_programs(self) -> None:
         """Lists of all pages, and texts of those whose source the site has."""
         site = self._site.context
-        wikis = [*zip(self._scanned, self._addresses, self._documents, strict=True)]
         key = hash_of(self._site.settings_key, self._listed)
         sources = [path for one in self._addresses for path in one.sources.values()]
         keys = {layout.PAGES_JSON: key}
@@ -511,8 +513,10 @@ class SiteWriting:
             keys |= {layout.LLMS: key, layout.LLMS_FULL: hash_of(key, texts)}
         lost = self._output.keep_all(keys)
         pages: list[agents.ListedPage] = []
-        for number, wiki in enumerate(wikis if lost else ()):
-            pages += agents.listed_pages(site, *wiki)
+        for number, scanned in enumerate(self._scanned if lost else ()):
+            note = _NOTES.decode(self._last.wiki_now(scanned.source.owner.full_path))
+            about = scanned, self._addresses[number], note.documents
+            pages += agents.listed_pages(site, *about)
             self._forget(number)
         makers: dict[str, Callable[..., bytes]] = {
             layout.PAGES_JSON: agents.pages_json,
