@@ -216,6 +216,12 @@ def test_code_with_callouts_keeps_its_colours(icons: str) -> None:
     assert lines == ["puts 1 (1)", "puts 2 (2) (3)", "x"]
 
 
+def test_code_of_a_callout_alone_is_shown() -> None:
+    page = render("[source,ruby]\n----\n<1>\n----\n", Format.ASCIIDOC)
+    assert "<b>(1)</b></code></pre>" in page.html
+    assert page.problems == ()
+
+
 def test_code_with_other_marks_than_callouts_keeps_them() -> None:
     source = "[source,ruby,subs=+quotes]\n----\nputs *1* # <1>\n----\n"
     html = render(source, Format.ASCIIDOC).html

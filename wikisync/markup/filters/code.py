@@ -234,7 +234,8 @@ ALIASES: Mapping[str, str] = {
 def highlight(code: str, language: str) -> str | None:
     """HTML of the code with its tokens in spans; None where it cannot be coloured."""
     name = ALIASES.get(language.lower(), language.lower())
-    if name == "text" or len(code) > CODE_CHARS_MAX or BETWEEN_TEXTS in code:
+    is_plain = name == "text" or not code or BETWEEN_TEXTS in code
+    if is_plain or len(code) > CODE_CHARS_MAX:
         return None
     return highlighted(code, name) if lexer_of(name) else None
 
