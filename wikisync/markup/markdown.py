@@ -109,7 +109,7 @@ QUOTE = "&quot;"
 
 def link_spaced(html: str) -> str:
     """The same HTML with spaced links and pictures as elements."""
-    if "](" not in html or CANDIDATE.search(html) is None:
+    if "]" not in html or "](" not in html or CANDIDATE.search(html) is None:
         return html
     pieces = TAG.split(html)
     # the end tag that is waited for; empty in running text

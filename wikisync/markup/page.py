@@ -219,7 +219,7 @@ def report_dropped(
     # code of a page is full of such signs, and each search of its HTML costs
     if "::include" in source or not HARMLESS.issuperset(RAW.findall(source)):
         dropped = [*dropped, *tags_not_shown(html)]
-    if "[^" in source and draft.page.format is Format.MARKDOWN:
+    if "^" in source and "[^" in source and draft.page.format is Format.MARKDOWN:
         dropped = [*dropped, *notes_not_shown(html, source)]
     if draft.page.format is Format.REST:
         unread = islice(UNREAD.finditer(html), DROPPED_REPORTED_MAX)

@@ -44,16 +44,16 @@ class Document:
     ``/p``.  ``close`` leads from a start tag to its end tag (a void element's to
     itself), ``parents`` to the tag around; ``starts`` lists start tags by name.
     ``split_texts`` are the pieces of texts in which links lie; ``addresses`` those that
-    links and pictures may not have.
+    links and pictures may not have.  No tag of one that ``is_own`` has an id or a name.
     """
 
     __slots__ = (
-        *("_outside", "addresses", "close", "html", "is_ascii", "links", "names"),
-        *("parents", "split_texts", "starts"),
+        *("_outside", "addresses", "close", "html", "is_ascii", "is_own", "links"),
+        *("names", "parents", "split_texts", "starts"),
     )
 
     def __init__(self, source: str) -> None:
-        self.is_ascii = source.isascii()
+        self.is_ascii, self.is_own = source.isascii(), False
         pieces = TAG.split(source)
         size = len(pieces) // 3 * 2 + 1
         self.html = [""] * size

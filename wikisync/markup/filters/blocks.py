@@ -114,7 +114,7 @@ def filter_footnotes(draft: Draft) -> None:
             )
     # each id of a note, and of a mention of one, stays with the first that has it
     seen: set[str] = set()
-    for name in ("li", "a"):
+    for name in () if document.is_own else ("li", "a"):
         for index in document.starts.get(name, ()):
             found = NOTE_ID.search(document.html[index])
             if found is None:

@@ -47,7 +47,7 @@ def known_ids(document: Document) -> tuple[set[str], set[str]]:
     known: set[str] = set()
     anchors: set[str] = set()
     html = document.html
-    for index in range(1, len(html), 2):
+    for index in () if document.is_own else range(1, len(html), 2):
         tag = html[index]
         # most tags have no attribute at all
         if "=" not in tag or (" id=" not in tag and " name=" not in tag):

@@ -6,6 +6,7 @@ only be known when all pages are.
 
 import re
 from html import unescape
+from itertools import repeat
 from typing import Literal
 
 from wikisync.markup import references
@@ -140,7 +141,7 @@ def filter_plain(draft: Draft) -> None:
     ends = [*draft.heading_indices, len(document.html)]
     # spaces for tags that part words, nothing for others
     pieces = document.html.copy()
-    pieces[1::2] = [GAPS.get(name, "") for name in document.names[1::2]]
+    pieces[1::2] = map(GAPS.get, document.names[1::2], repeat(""))
     for index in document.starts.get("img", ()):
         pieces[index] = escape(document.attributes(index).get("alt", ""))
     for index in document.starts.get("a", ()):
