@@ -41,7 +41,7 @@ def test_includes_are_asked_of_the_caller(parser: BoundedParser) -> None:
     texts = {"x": "from x"}
     parsed = parser.parse(page, include=texts.get)
     assert parsed == parse_page(page, include=texts.get)
-    assert "from x" in parsed.text
+    assert "from x" in parsed.sections[0].text
 
 
 def test_failing_include_is_the_callers_error_and_leaves_no_half_answer(
@@ -218,7 +218,7 @@ def test_each_page_of_several_gets_its_own_includes(parser: BoundedParser) -> No
     texts: list[Include] = [lambda _: "first", lambda _: "second"]
     wishes = [Wish(page, MarkupOptions(), text) for text in texts]
     made = parser.make_all(wishes)
-    assert [one.text for one in made] == ["first", "second"]
+    assert [one.sections[0].text for one in made] == ["first", "second"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")

@@ -55,7 +55,7 @@ def test_page_without_memory_beside_others_is_parsed_again_alone() -> None:
 
     page = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
     made = parse_pages([Source(page, include=include), Source(page)])
-    assert made[0].text == "text"
+    assert made[0].sections[0].text == "text"
     assert given == ["x", "x"]
 
 
@@ -116,7 +116,7 @@ def test_html_that_is_not_shown_is_a_problem(
 def test_note_that_nothing_refers_to_is_a_problem(engine: MarkdownEngine) -> None:
     text = "a[^B]\n\n[^b]: shown\n\n[^Lost]: gone\n\n```\n[^c]: code\n```\n"
     parsed = parse(text, options=MarkupOptions(engine=engine))
-    assert "gone" not in parsed.text
+    assert "gone" not in parsed.sections[0].text
     assert [(one.subject, one.message) for one in parsed.problems] == [
         ("home:5", "the note [^Lost]: is not shown: nothing refers to it")
     ]
@@ -271,7 +271,7 @@ def test_failure_of_a_parser_is_a_problem_of_the_page(
     page = parse("<i>text</i>")
     assert "&lt;i&gt;text&lt;/i&gt;" in page.parts[0]
     assert page.problems[0].code == "page-not-rendered"
-    assert page.text == "<i>text</i>"
+    assert page.sections[0].text == "<i>text</i>"
 
 
 def test_text_and_sections_are_there_for_the_search() -> None:
@@ -284,7 +284,6 @@ def test_text_and_sections_are_there_for_the_search() -> None:
         ("one", "One", "text alt"),
         ("two--three", "Two & three", "a b note"),
     ]
-    assert page.text == "intro code\nOne text alt\nTwo & three a b note"
 
 
 def test_features_say_what_a_theme_must_bring() -> None:

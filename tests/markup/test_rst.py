@@ -60,7 +60,7 @@ def test_directive_that_is_not_carried_out_is_shown_and_reported(
     directive: str,
 ) -> None:
     parsed = parse(f"a\n\n{directive}\n\nb\n", Format.REST)
-    assert "words" in parsed.text
+    assert "words" in parsed.sections[-1].text
     first_line = directive.partition("\n")[0]
     assert [(one.subject, one.message) for one in parsed.problems] == [
         (
@@ -72,7 +72,7 @@ def test_directive_that_is_not_carried_out_is_shown_and_reported(
 
 def test_warning_of_docutils_is_no_text_of_the_page() -> None:
     parsed = parse("Title\n==\n\n|a| `b`_\n", Format.REST)
-    assert "short" not in parsed.text
+    assert "short" not in parsed.sections[-1].text
     assert parsed.problems == ()
 
 

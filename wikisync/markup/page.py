@@ -335,7 +335,6 @@ def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
         toc=tuple(draft.toc),
         ids=frozenset(draft.ids),
         sections=tuple(draft.sections),
-        text=draft.text,
         meta={**front.meta, "tags": list(tags)} if tags else front.meta,
         features=frozenset(draft.features),
         problems=tuple(draft.problems),

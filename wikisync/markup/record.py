@@ -13,7 +13,7 @@ import msgspec
 from wikisync.core.model import AttachmentPath, Format, Problem, Slug
 from wikisync.errors import Breach
 
-PARSED_VERSION = 12
+PARSED_VERSION = 13
 """Raise it when the same page and options give another ``ParsedPage``."""
 
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]
@@ -112,7 +112,6 @@ class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):
     ids: frozenset[str] = frozenset()
     """Every id that a fragment can name: headings, anchors, footnotes."""
     sections: tuple[Section, ...] = ()
-    text: str = ""
     meta: Mapping[str, object] = {}
     """Front matter: strings, numbers, booleans and lists of them."""
     features: frozenset[str] = frozenset()

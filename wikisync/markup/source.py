@@ -52,7 +52,6 @@ def shown_as_source(
         format=page.format,
         title=title_of(page),
         parts=(html,),
-        text=text,
         sections=(Section("", "", text),),
         problems=(Problem("page-not-rendered", page.slug, reason, hint),),
         is_source=True,

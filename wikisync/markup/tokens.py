@@ -203,7 +203,6 @@ class Draft(Struct):
     heading_indices: list[int] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     sections: list[Section] = field(default_factory=list)
-    text: str = ""
     features: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     include: Include = include_nothing

@@ -91,7 +91,7 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
     digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass"))
     for part in (words, text):
         digest.update(b"\0" + part)
-    kept = msgspec.structs.replace(parsed, sections=(), text="")
+    kept = msgspec.structs.replace(parsed, sections=())
     packed = msgspec.msgpack.encode(kept)
     searched = msgspec.msgpack.encode(SearchedBody(words, text))
     unkept, places = "", [NO_PLACE] * 3

@@ -70,7 +70,7 @@ def test_headings_and_plain_text_name_the_values() -> None:
     )
     assert page.toc[0].text == "On docs/handbook"
     assert page.toc[0].id == "on-project_path"
-    assert page.text == "On docs/handbook x docs/handbook"
+    assert page.sections[-1].text == "x docs/handbook"
 
 
 def test_other_formats_have_them_too() -> None:

@@ -157,5 +157,3 @@ def filter_plain(draft: Draft) -> None:
         draft.sections.append(Section("", "", texts[0]))
     for entry, text in zip(draft.toc, texts[1:], strict=True):
         draft.sections.append(Section(entry.id, entry.text, text))
-    whole = [f"{section.heading} {section.text}".strip() for section in draft.sections]
-    draft.text = "\n".join(filter(None, whole))
