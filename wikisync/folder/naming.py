@@ -155,6 +155,14 @@ def is_hidden(path: str) -> bool:
     )
 
 
+def is_listed_attachment(path: str) -> bool:
+    """Whether a scan says of a file in ``uploads`` no more than that it is there."""
+    name = path.rpartition("/")[2]
+    is_read = not ignore.is_ignored_file(name) and ignore.stub_of(name) is None
+    is_page = model.split_extension(name) is not None
+    return is_read and not is_page and attachment_path(path) is not None
+
+
 def is_unlisted(path: str) -> bool:
     """Whether a file is in a folder that no scan lists, hidden or of a program."""
     folders = ("", *path.split("/")[:-1])

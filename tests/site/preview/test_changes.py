@@ -1,6 +1,8 @@
 """Changes told by paths: seen without a look at all files, and seen the same."""
 
+import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from wikisync.site.preview.world import changed_wiki
 from wikisync.site.sources import ScannedWiki, scan_wiki
 
 HASH = "0123456789abcdef0123456789abcdef"
+OTHER = "0" * 16
 WIKI = f"""\
 -- home.md --
 Welcome.
@@ -71,14 +74,34 @@ def change_format(desk: Desk) -> list[str]:
     return ["home.md", "home.org"]
 
 
-@pytest.mark.parametrize("change", [edit, come, go, rename, change_format])
-def test_a_change_of_pages_is_seen_as_a_look_at_all_files_would(
+def picture(desk: Desk) -> list[str]:
+    (desk.folder / "uploads" / HASH / "map.png").write_bytes(b"another")
+    (desk.folder / "home.md").write_text(f"![](uploads/{HASH}/map.png)\n")
+    return [f"uploads/{HASH}/map.png", "home.md"]
+
+
+def new_picture(desk: Desk) -> list[str]:
+    unpack(f"-- uploads/{OTHER}/a b.png --\nbytes\n", desk.folder)
+    return [f"uploads/{OTHER}/a b.png"]
+
+
+def folder_of_picture(desk: Desk) -> list[str]:
+    """The watch may have heard of no file in it."""
+    return [new_picture(desk)[0].rpartition("/")[0]]
+
+
+PICTURES = [picture, new_picture, folder_of_picture]
+
+
+@pytest.mark.parametrize("change", [edit, come, go, rename, change_format, *PICTURES])
+def test_a_change_of_pages_or_attachments_is_seen_as_a_look_at_all_files_would(
     desk: Desk, change: Callable[[Desk], list[str]]
 ) -> None:
     told = desk.told(*change(desk))
     assert told is not None
     assert told == desk.scan()
     assert list(told.pages) == list(desk.scan().pages)
+    assert list(told.attachments) == list(desk.scan().attachments)
     assert told != desk.last
 
 
@@ -106,9 +129,39 @@ def new_folder(desk: Desk) -> list[str]:
     return ["more/one.md"]
 
 
-def picture(desk: Desk) -> list[str]:
-    (desk.folder / "uploads" / HASH / "map.png").write_bytes(b"another")
+def no_picture(desk: Desk) -> list[str]:
+    shutil.rmtree(desk.folder / "uploads" / HASH)
+    return [f"uploads/{HASH}"]
+
+
+def one_of_two(desk: Desk) -> list[str]:
+    other_file(desk, "b.png")
+    desk.last = desk.scan()
+    no_file(desk)
+    return [f"uploads/{HASH}"]
+
+
+def no_file(desk: Desk) -> list[str]:
+    (desk.folder / "uploads" / HASH / "map.png").unlink()
     return [f"uploads/{HASH}/map.png"]
+
+
+def linked_picture(desk: Desk) -> list[str]:
+    file = desk.folder / "uploads" / HASH / "map.png"
+    file.unlink()
+    file.symlink_to(desk.folder / "home.md")
+    return [f"uploads/{HASH}/map.png"]
+
+
+def ignored_picture(desk: Desk) -> list[str]:
+    unpack(f"-- .wikisyncignore --\n{OTHER}/\n", desk.folder)
+    desk.last = desk.scan()
+    return new_picture(desk)
+
+
+def other_file(desk: Desk, name: str) -> list[str]:
+    unpack(f"-- uploads/{HASH}/{name} --\nbytes\n", desk.folder)
+    return [f"uploads/{HASH}/{name}"]
 
 
 def template(desk: Desk) -> list[str]:
@@ -136,7 +189,16 @@ def everything(desk: Desk) -> list[str]:
 
 @pytest.mark.parametrize(
     "change",
-    [second_file, folder, new_folder, picture, template, link, unreadable, everything],
+    [
+        *(second_file, folder, new_folder, template, link, unreadable, everything),
+        *(linked_picture, ignored_picture, no_picture, no_file, one_of_two),
+        partial(other_file, name=".a.md"),
+        partial(other_file, name="a.png~"),
+        partial(other_file, name="a.png.icloud"),
+        partial(other_file, name="a.md"),
+        partial(other_file, name="a\\b.png"),
+        partial(other_file, name="inner/b.png"),
+    ],
 )
 def test_what_is_not_plain_needs_a_look_at_all_files(
     desk: Desk, change: Callable[[Desk], list[str]]

@@ -83,11 +83,8 @@ class Guard(Struct, frozen=True):
         site = headers.get("Sec-Fetch-Site", "none")
         if site not in OWN_SITE:
             # a link on another page may lead here; nothing else may
-            is_link = (
-                request.method == "GET"
-                and headers.get("Sec-Fetch-Mode") == "navigate"
-                and headers.get("Sec-Fetch-Dest") == "document"
-            )
+            asked = [headers.get(f"Sec-Fetch-{name}") for name in ("Mode", "Dest")]
+            is_link = [request.method, *asked] == ["GET", "navigate", "document"]
             return None if is_link else "request from another site"
         return None
 
@@ -150,11 +147,7 @@ async def listening(
 
 def _not_listening(host: str, port: int, exc: OSError) -> SiteError:
     if exc.errno == errno.EADDRINUSE:
-        return SiteError(
-            f"port {port} is in use by another program",
-            hint="choose another with --port, or use --port 0 for any free port",
-        )
-    return SiteError(
-        f"cannot listen on {host} port {port}: {exc.strerror or exc}",
-        hint="choose another port with --port",
-    )
+        hint = "choose another with --port, or use --port 0 for any free port"
+        return SiteError(f"port {port} is in use by another program", hint=hint)
+    message = f"cannot listen on {host} port {port}: {exc.strerror or exc}"
+    return SiteError(message, hint="choose another port with --port")

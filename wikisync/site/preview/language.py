@@ -107,8 +107,9 @@ class PageServer(LanguageServer):
 
     async def in_thread(self, act: Callable[..., T], *args: object) -> T:
         """Ask the site."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, act, *args)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, act, *args
+        )
 
     # Its life -----------------------------------------------------------------------
 
@@ -228,23 +229,20 @@ class PageServer(LanguageServer):
         typed = found["href"] if found["emoji"] is None else found["emoji"]
         length = document.position_codec.client_num_units(typed)
         start = lsp.Position(place.line, place.character - length)
-        offers = [
-            one
-            for one in await self._offers(page, typed, found["emoji"])
-            if typed.lower() in " ".join(one).lower()
-        ]
-        return lsp.CompletionList(
-            is_incomplete=len(offers) > OFFERED_MAX,
-            items=[
-                lsp.CompletionItem(
-                    label=text,
-                    detail=detail,
-                    filter_text=f"{text} {detail}",
-                    text_edit=lsp.TextEdit(lsp.Range(start, place), text),
-                )
-                for text, detail in offers[:OFFERED_MAX]
-            ],
-        )
+        known, low = await self._offers(page, typed, found["emoji"]), typed.lower()
+        offers = [one for one in known if low in " ".join(one).lower()]
+
+        def item(text: str, detail: str) -> lsp.CompletionItem:
+            edit, named = (
+                lsp.TextEdit(lsp.Range(start, place), text),
+                f"{text} {detail}",
+            )
+            return lsp.CompletionItem(
+                text, detail=detail, filter_text=named, text_edit=edit
+            )
+
+        items = [item(*one) for one in offers[:OFFERED_MAX]]
+        return lsp.CompletionList(is_incomplete=len(offers) > OFFERED_MAX, items=items)
 
     async def _define(self, params: lsp.DefinitionParams) -> lsp.Location | None:
         if (page := await self.linked(params)) is None:
@@ -336,11 +334,9 @@ class PageServer(LanguageServer):
             raise JsonRpcInvalidParams(f"{one.path} is not saved: save it first")
         uri = known.uri if known else self.uri_of(file)
         codec = self.workspace.position_codec
-        edits = [
-            lsp.TextEdit(_range_in(codec, was, number), now)
-            for number, (was, now) in enumerate(zip(old, new, strict=True))
-            if was != now
-        ]
+        both = [*enumerate(zip(old, new, strict=True))]
+        part = partial(_range_in, codec)
+        edits = [lsp.TextEdit(part(a, at), b) for at, (a, b) in both if a != b]
         name = lsp.OptionalVersionedTextDocumentIdentifier(uri, known and known.version)
         return lsp.TextDocumentEdit(name, edits)
 

@@ -261,16 +261,11 @@ def _renamed_already(
     files: Mapping[Slug, PagePath], old: str, new: str
 ) -> dict[Slug, Slug]:
     """Old to new names of the pages that somebody has renamed so without us."""
-    was, now = (
-        path_of_title((split_extension(one) or (one,))[0]) for one in (old, new)
-    )
+    was, now = [path_of_title((split_extension(it) or (it,))[0]) for it in (old, new)]
     if any(one == was or one.startswith(f"{was}/") for one in files):
         return {}
-    return {
-        Slug(was + one[len(now) :]): one
-        for one in files
-        if one == now or one.startswith(f"{now}/")
-    }
+    there = [one for one in files if one == now or one.startswith(f"{now}/")]
+    return {Slug(was + one[len(now) :]): one for one in there}
 
 
 def _no_page(old: str) -> UsageError:

@@ -123,10 +123,9 @@ async def running_preview(
         SiteError: the address is not of this machine alone, or the port is taken.
     """
     if not is_loopback(options.host):
-        raise SiteError(
-            f"a preview can only run on this machine, not on {options.host}",
-            hint="omit the host, or publish the site with wikisync build",
-        )
+        message = f"a preview can only run on this machine, not on {options.host}"
+        hint = "omit the host, or publish the site with wikisync build"
+        raise SiteError(message, hint=hint)
     preview = Preview(load, options, notice)
     async with preview.listening(), preview.at_work(cache):
         yield preview
@@ -157,18 +156,11 @@ class Preview:
         # a checkout that was not built anew has no editor yet
         library = resources.files("wikisync.vendor").joinpath("codemirror.js")
         self._is_read_only = options.is_read_only or not library.is_file()
-        self._desk = cache(
-            lambda root: WikiDesk(root, options.private, options.know_again)
-        )
-        self._writing = WriteRoutes(
-            self._site,
-            self._in_thread,
-            self._refresh,
-            self._desk,
-            options.decisions,
-            self._editor,
-            self._is_read_only,
-        )
+        private, know = options.private, options.know_again
+        self._desk = cache(lambda root: WikiDesk(root, private, know))
+        asked = self._site, self._in_thread, self._refresh, self._desk
+        how = options.decisions, self._editor, self._is_read_only
+        self._writing = WriteRoutes(*asked, *how)
         self._scripts: dict[str, bytes] = {}
         """The scripts of our pages, by their addresses."""
         later = [self._own_script(__package__, "desk.js")]
@@ -226,12 +218,10 @@ class Preview:
         )
         await runner.setup()
         try:
-            async with guard.listening(
-                runner,
-                self._options.host,
-                self._options.port,
-                is_wanted=self._options.is_port_wanted,
-            ) as (host, port):
+            wanted = self._options.host, self._options.port
+            is_wanted = self._options.is_port_wanted
+            listening = guard.listening(runner, *wanted, is_wanted=is_wanted)
+            async with listening as (host, port):
                 self._guard = guard.Guard(host, port, self._guard.token)
                 yield
         finally:
@@ -294,9 +284,8 @@ class Preview:
             if now != seen and self._statuses and self._windows:
                 seen, began_s, before = now, loop.time(), dict(self._statuses)
                 for owner in before:
-                    self._statuses[owner] = await finish_in_thread(
-                        _status_of, decisions, owner
-                    )
+                    status = await finish_in_thread(_status_of, decisions, owner)
+                    self._statuses[owner] = status
                 if self._statuses != before:
                     self._windows.wake()
                 # it takes a second in a large wiki
@@ -389,8 +378,7 @@ class Preview:
     @property
     def _is_first_sync(self) -> bool:
         """Whether nothing was shown yet as the sync has not made a folder."""
-        is_workspace = self._options.decisions is not None
-        return is_workspace and self._site.is_waiting_for_folder
+        return self._options.decisions is not None and self._site.is_waiting_for_folder
 
     def _rendered(self, path: str, found: Rendered) -> web.Response:
         if found.type == "text/html":
@@ -418,12 +406,11 @@ class Preview:
             f' data-token="{self._guard.token}"></script>'
         )
         head, end, tail = text.rpartition("</body>")
-        return web.Response(
-            text=head + script + end + tail if end else text + script,
-            status=status,
-            content_type="text/html",
-            headers={"Content-Security-Policy": policy},
-        )
+        headers = {"Content-Security-Policy": policy}
+        text = head + script + end + tail if end else text + script
+        answer = web.Response(text=text, status=status, headers=headers)
+        answer.content_type = "text/html"
+        return answer
 
     def _own_page(
         self, path: str, title: str, line: str, status: int, key: str = ""
@@ -494,9 +481,8 @@ async def _script(content: bytes, _request: web.Request) -> web.Response:
 
 def _wait(read: int, total: int) -> str:
     """How far reading is, for a person; empty when it is done."""
-    if read == total:
-        return ""
-    return f"read {read:,} of {total:,} pages; titles and links may still change"
+    said = f"read {read:,} of {total:,} pages; titles and links may still change"
+    return "" if read == total else said
 
 
 def _status_of(decisions: Decisions, owner: WikiOwner) -> SyncStatus:
@@ -538,14 +524,11 @@ async def _send_file(
     It may have become a link since the folder was scanned, so what is sent is what was
     opened without following any.
     """
-    headers = {
-        **guard.HEADERS,
-        "Content-Type": kind,
-        "Content-Security-Policy": guard.ATTACHMENT_POLICY,
-    }
-    if kind == "application/pdf":
-        # the browser's own viewer does not work in a sandbox
-        headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+    # the browser's own viewer of these does not work in a sandbox
+    is_shown = kind == "application/pdf"
+    policy = "frame-ancestors 'none'" if is_shown else guard.ATTACHMENT_POLICY
+    own = {"Content-Type": kind, "Content-Security-Policy": policy}
+    headers = {**guard.HEADERS, **own}
     try:
         with opened_below(file.folder, file.name) as descriptor:
             answer = _OpenedFile(f"/dev/fd/{descriptor}", headers=headers)

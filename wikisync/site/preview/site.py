@@ -306,20 +306,13 @@ class LiveSite:
         if place is None:
             count = self.read_count
             return PageView(key, frame, is_failing, tuple(problems), count=count)
-        page = world.scanned[place.wiki].pages[model.Slug(place.name)]
-        file = shown_file(world.scanned[place.wiki], page.path)
+        owner, slug = world.inputs.wikis[place.wiki].owner, model.Slug(place.name)
+        scanned, conflict = world.scanned[place.wiki], world.conflicts.get(place, "")
+        file = shown_file(scanned, scanned.pages[slug].path)
         problems += page_problems(world, place, file)
-        return PageView(
-            key,
-            frame,
-            is_failing,
-            tuple(dict.fromkeys(problems)),
-            owner=world.inputs.wikis[place.wiki].owner,
-            slug=model.Slug(place.name),
-            file=file,
-            conflict=world.conflicts.get(place, ""),
-            count=self.read_count,
-        )
+        shown = tuple(dict.fromkeys(problems))
+        about = owner, slug, file, conflict, self.read_count
+        return PageView(key, frame, is_failing, shown, *about)
 
     # What a person writes ---------------------------------------------------------
 
@@ -540,8 +533,7 @@ def usual_format(wiki: ScannedWiki, slug: model.Slug) -> model.Format:
 
 def _number(world: World, wiki: ScannedWiki) -> int:
     """The number of a wiki, which was scanned again since."""
-    folders = [one.source.folder for one in world.scanned]
-    return folders.index(wiki.source.folder)
+    return [one.source.folder for one in world.scanned].index(wiki.source.folder)
 
 
 def _targets(wiki: ScannedWiki, slug: model.Slug, href: str) -> list[Target]:

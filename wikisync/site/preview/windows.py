@@ -146,6 +146,5 @@ class Reading:
 
     def line(self) -> str:
         """How far it is, for a person."""
-        if not self._total:
-            return "reading the folder"
-        return f"{self._label}: {self._done:,} of {self._total:,}"
+        said = f"{self._label}: {self._done:,} of {self._total:,}"
+        return said if self._total else "reading the folder"

@@ -11,6 +11,7 @@ read too (``with_read``).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,8 +20,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import PagePath, Problem, Slug, digest_of
+from wikisync.core.model import AttachmentPath, PagePath, Problem, Slug, digest_of
 from wikisync.core.versions import NO_DATES
+from wikisync.folder import naming
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.markup.resolve import REASONS
@@ -48,6 +50,7 @@ from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
     from wikisync.core.messages import Progress
+    from wikisync.folder.index import IndexedFile
     from wikisync.site.cache import Cache
     from wikisync.site.generated import GeneratedPage
     from wikisync.site.model import SiteOptions, WikiSource
@@ -56,6 +59,8 @@ CONFLICTS_MAX = 500
 READ_AT_ONCE_MAX = 32
 """Pages that are read before anything is shown; where more are unknown, each is read
 when it is asked for."""
+_UPLOAD = re.compile(r"uploads/[0-9a-f]{16,32}(?:/[^/]+)?")
+"""A folder of one attachment, as the service and we name it, or a file in it."""
 GENERATED_NAMES = frozenset({INDEX_PAGE, NOT_FOUND_PAGE})
 """Last names of the pages that no wiki has and that lie outside ``-/``."""
 
@@ -153,11 +158,9 @@ class World(Struct, frozen=True, dict=True):
             for wiki in self.site.wikis
             for one in changed_pages(wiki, self.text)
         )
-        pages = list(
-            self._generating.around(
-                self.report, self.problems, changes, search_keys(self.site.wikis)
-            )
-        )
+        keys = search_keys(self.site.wikis)
+        around = self._generating.around(self.report, self.problems, changes, keys)
+        pages = list(around)
         for composer in self.site.wikis:
             pages += self._generating.of_wiki(composer)
         return {page.path: page for page in pages}
@@ -216,6 +219,11 @@ def next_world(
         if before is not None and is_same_set
         else _layout(inputs, scanned, cache, progress)
     )
+    if before is not None and not is_same_set:
+        key, addresses = before.layout.indexer.table_key, before.layout.addresses
+        for number, wiki in enumerate(before.wikis):
+            known = [page for page in wiki.pages.values() if page.is_read]
+            layout.indexer.believe(number, known, key, addresses[number])
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
     chosen = _read_at_once(before, scanned)
     wikis = _indexed(layout.indexer, scanned, before, chosen)
@@ -311,12 +319,11 @@ def _read_at_once(
     last: World | None, scanned: Sequence[ScannedWiki]
 ) -> Collection[ItemKey]:
     """Pages with another text than before, unless they are many."""
-    found = []
+    found: list[ItemKey] = []
     for number, wiki in enumerate(scanned):
         known = last.scanned[number].pages if last is not None else {}
-        for slug, page in wiki.pages.items():
-            if known.get(slug) != page:
-                found.append(ItemKey(number, slug))
+        news = [one for one, page in wiki.pages.items() if known.get(one) != page]
+        found += [ItemKey(number, slug) for slug in news]
     return found if len(found) <= READ_AT_ONCE_MAX else ()
 
 
@@ -416,14 +423,21 @@ def theme_folders(options: SiteOptions) -> tuple[Path, ...]:
 def changed_wiki(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | None:
     """A wiki after changes; None where only a look at all files tells.
 
-    Edits of pages, and pages that come and go in folders that hold pages, are seen
-    without it; folders, attachments, links and two files for one page are not.
+    Edits of pages, pages that come and go in folders that hold pages, and attachments
+    that come or change are seen without it; folders, links and second files are not.
     """
     top = f"{os.path.abspath(wiki.source.folder)}/"  # noqa: PTH100 - speed
     inside = {path.removeprefix(top) for path in changed if path.startswith(top)}
     touched = {path for path in inside if CONFLICT_MARK not in path}
     if not touched:
         return wiki if top[:-1] not in changed else None
+    uploads = {path for path in touched if _UPLOAD.fullmatch(path)}
+    if uploads and (attachments := _attachments_now(wiki, uploads)) is None:
+        return None
+    if uploads and attachments != wiki.attachments:
+        wiki = wiki.edited(attachments=attachments)
+    if not (touched := touched - uploads):
+        return wiki
     contents = {path: read_file(wiki.source.folder, path) for path in touched}
     old = {path: page_at(wiki, path) for path in touched}
     pages = dict(wiki.pages)
@@ -447,6 +461,26 @@ def changed_wiki(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | No
     if pages == wiki.pages:
         return wiki
     return replace(wiki, pages=dict(sorted(pages.items())))
+
+
+def _attachments_now(
+    wiki: ScannedWiki, touched: Iterable[str]
+) -> Mapping[AttachmentPath, IndexedFile] | None:
+    """Attachments after changes of these and their folders; None where a scan tells."""
+    found, paths = dict(wiki.attachments), set(touched)
+    # the watch may name the folder alone of a file that came with it
+    for folder in [path for path in paths if path.count("/") == 1]:
+        files = (wiki.source.folder / folder).glob("*")
+        if not (listed := {f"{folder}/{one.name}" for one in files}):
+            return None
+        paths |= listed.union(one for one in found if one.startswith(f"{folder}/"))
+        paths.remove(folder)
+    for path in map(AttachmentPath, paths):
+        is_listed = naming.is_listed_attachment(path)
+        if not is_listed or (state := wiki.loose.look(path)) is None:
+            return None
+        found[path] = state
+    return dict(sorted(found.items()))
 
 
 def page_at(wiki: ScannedWiki, path: str) -> SourcePage | None:

@@ -324,16 +324,14 @@ def _merged(
 
 def parts_of(pieces: Sequence[Piece]) -> tuple[Part, ...]:
     """Pieces of a page as the browser takes them."""
-    return tuple(
-        Part(text=piece)
-        if isinstance(piece, str)
-        else Part(
-            mine=piece.local,
-            other=piece.remote,
-            words=tuple(word_changes(piece.remote, piece.local)),
-        )
-        for piece in pieces
-    )
+
+    def part(piece: Piece) -> Part:
+        if isinstance(piece, str):
+            return Part(text=piece)
+        words = tuple(word_changes(piece.remote, piece.local))
+        return Part(mine=piece.local, other=piece.remote, words=words)
+
+    return tuple(map(part, pieces))
 
 
 def _shown(content: bytes, path: str) -> str:
@@ -363,10 +361,8 @@ def encoded(text: str, like: bytes, path: str) -> bytes:
     if b"\0" in content:
         raise SiteError("a page cannot have a NUL character", hint="remove it")
     if len(content) > TEXT_BYTES_MAX:
-        raise SiteError(
-            f"{path} would have more than {TEXT_BYTES_MAX >> 10} KiB",
-            hint="divide the page",
-        )
+        message = f"{path} would have more than {TEXT_BYTES_MAX >> 10} KiB"
+        raise SiteError(message, hint="divide the page")
     return content
 
 
