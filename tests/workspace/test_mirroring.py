@@ -533,6 +533,21 @@ def read_all(cache: Path) -> None:
         mirror.copy(Noted(1))
 
 
+def test_log_of_the_store_does_not_outlive_an_export(tmp_path: Path) -> None:
+    """It grew by each export: a worker that still held the store was ended, not asked.
+
+    2 MB for 50 edits of a wiki of 1,000 pages.
+    """
+    log = tmp_path / f"{STORE}-wal"
+    with open_mirror(tmp_path) as mirror:
+        mirror.distrust(1.0)
+        worker = sqlite3.connect(tmp_path / STORE)
+        assert worker.execute("SELECT at FROM distrust").fetchall() == [(1.0,)]
+        assert log.stat().st_size
+    assert not log.stat().st_size
+    worker.close()
+
+
 def test_store_keeps_the_last_distrust_alone(tmp_path: Path) -> None:
     for at in (1.0, 3.0, 2.0):
         with open_mirror(tmp_path) as mirror:

@@ -265,6 +265,9 @@ class Mirror:
     def close(self) -> None:
         """Let go of the file, which another store may take the place of."""
         _reader.cache_clear()
+        # a worker that holds it is ended, and the log would grow with each export
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
 
 
