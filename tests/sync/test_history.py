@@ -84,12 +84,14 @@ def test_an_edit_costs_the_same_however_many_came_before(
 
     def edit(turn: int) -> None:
         slug = Slug(f"page-{turn}") if is_one_sync else HOME
-        at = NOW + turn
+        # what was sent lately is counted
+        at = NOW + (turn if is_one_sync else turn * ledger.WRITES_KEPT_S)
         if turn == 0 or not is_one_sync:
             known.end_sync()
             known.begin_sync(at)
         known.replaced(slug, 20)
         for text in (f"before {turn}", f"after {turn}"):
+            known.times_sent(slug, digest_of(text), at)
             known.note_sent(slug, at, digest_of(text))
             known.record([agreed(slug, text)], is_step=True)
             known.note_done(at, slug, "pushed")

@@ -131,7 +131,7 @@ class History(WikiRows):
         # a person who saves one text and another in turn sends both over what was sent
         # before: that counts once
         rows = self._rows(
-            "SELECT digest FROM own_write WHERE wiki = ? AND slug = ? AND at > ?"
+            "SELECT digest FROM own_write WHERE wiki = ? AND slug = ? AND +at > ?"
             " ORDER BY id",
             *(slug, now - WRITES_KEPT_S),
         )
