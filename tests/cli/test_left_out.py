@@ -272,6 +272,22 @@ async def test_conflict_file_of_an_open_conflict_is_no_stray(cloned: Cloned) -> 
     assert (await cloned.run("sync")).err == ""
 
 
+async def test_conflict_file_of_a_page_that_is_spelled_otherwise_by_now_is_named(
+    cloned: Cloned,
+) -> None:
+    """It settles nothing, however a person saves it."""
+    cloned.write("two-words.md", "agreed\n")
+    await cloned.run("sync")
+    cloned.write("two-words.md", "mine\n")
+    await cloned.edit({"two-words": "theirs\n"})
+    await cloned.run("sync")
+    (cloned.folder / "two-words.md").rename(cloned.folder / "two words.md")
+    await cloned.run("sync")
+    ran = await cloned.run("sync")
+    assert "two-words.conflict.md" in ran.err
+    assert "no conflict is open" in ran.err
+
+
 async def test_text_with_a_conflict_of_git_is_held(cloned: Cloned) -> None:
     cloned.write("guide.md", MARKED)
     cloned.write("new.md", MARKED)

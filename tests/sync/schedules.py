@@ -277,8 +277,8 @@ class Client:
 
     def untold(self) -> set[str]:
         """Conflict files that lie there, and nobody knows of."""
-        known = self.known.conflict_files().keys() | self._reported(STRAY_CONFLICT)
-        return self.copy.conflict_files.keys() - known
+        known = {str(self.known.file_of(one)) for one in self.known.conflict_files()}
+        return self.copy.conflict_files.keys() - known - self._reported(STRAY_CONFLICT)
 
     def _reported(self, code: str) -> set[str]:
         """Names of pages and files of which the last cycle said this."""

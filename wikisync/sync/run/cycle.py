@@ -200,13 +200,12 @@ class _Run:
             is_refused = (one.subject in tally.refused for one in self._errors)
             self._is_way_free = all(is_refused)
         held = [h.slug for h in decided.plan.held if h.reason in WITH_CONFLICT_FILE]
-        names = self._state.aliases()
+        in_conflict = {self._state.file_of(slug) for slug in held}
         found = (
             *(
                 one
                 for one in decided.here.problems
-                if one.code != model.STRAY_CONFLICT
-                or names.get(model.Slug(one.subject), one.subject) not in held
+                if one.code != model.STRAY_CONFLICT or one.subject not in in_conflict
             ),
             *decided.there.problems,
             *tally.warnings,
