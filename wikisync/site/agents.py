@@ -4,7 +4,7 @@
 ``llms-full.txt`` has the texts of as many of these as fit.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 from msgspec import Struct
@@ -23,7 +23,7 @@ FULL_BYTES_MAX = 1024 * 1024
 class ListedPage(Struct, frozen=True):
     """One page."""
 
-    shown: Mapping[str, object]
+    shown: msgspec.Raw
     wiki: str
     title: str
     source: str
@@ -49,7 +49,8 @@ def listed_pages(
         shown["url"] = address(site, one.url)
         rest = ("source", source), ("tags", one.tags), ("changed", changed)
         shown |= {name: value for name, value in rest if value}
-        yield ListedPage(shown, wiki, one.title, source, path)
+        packed = msgspec.Raw(json_bytes(shown))
+        yield ListedPage(packed, wiki, one.title, source, path)
 
 
 def listed_key(

@@ -147,10 +147,6 @@ class Cache:
         """What a statement gives."""
         return self._connection.execute(statement, values).fetchall()
 
-    def each_row(self, statement: str, *values: object) -> Iterator[Any]:
-        """The same, one after the other."""
-        return self._connection.execute(statement, values)
-
     def put_rows(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Run a statement for each of some rows."""
         self._connection.executemany(statement, rows)
@@ -427,7 +423,7 @@ class LastBuild:
         """The files of the output as that build left them; none where one is lost."""
         files: dict[str, FileState] = {}
         statement = "SELECT part, value FROM file WHERE site = ? ORDER BY part"
-        for part, value in self.store.each_row(statement, self.site):
+        for part, value in self._rows(statement, self.site):
             packed = checked(_of_program(b"files%d" % part), value)
             if packed is None:
                 return {}

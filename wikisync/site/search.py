@@ -172,9 +172,7 @@ class WordScores(defaultdict[str, search_terms.Scores]):
     def __init__(self, spool: IO[bytes] | None = None) -> None:
         super().__init__(search_terms.new_scores)
         self._spool, self._held = spool, 0
-        self._spooled: defaultdict[str, search_terms.Scores] = defaultdict(
-            search_terms.new_scores
-        )
+        self._parts = defaultdict[str, search_terms.Scores](search_terms.new_scores)
         """By word, the beginning and length of each of its parts in the file."""
 
     def add(self, words: Collection[str], scores: Iterable[int]) -> None:
@@ -184,19 +182,19 @@ class WordScores(defaultdict[str, search_terms.Scores]):
         self._held += len(words)
         if self._spool and self._held >= SCORES_HELD_MAX:
             for word, held in self.items():
-                self._spooled[word].extend([self._spool.tell() // 4, len(held)])
+                self._parts[word].extend([self._spool.tell() // 4, len(held)])
                 self._spool.write(held)
                 del held[:]
             self._held = 0
 
     def pop(self, word: str, *_: Any) -> Any:
         """Take out the scores of a word."""
-        scores, parts = search_terms.new_scores(), iter(self._spooled.pop(word, ()))
+        scores, parts = search_terms.new_scores(), iter(self._parts.pop(word, ()))
         for start, count in zip(parts, parts, strict=True):
-            assert self._spool is not None, "it has what is spooled"
-            self._spool.seek(4 * start)
-            scores.frombytes(self._spool.read(4 * count))
-        return scores + super().pop(word) if scores else super().pop(word)
+            if self._spool:
+                self._spool.seek(4 * start)
+                scores.fromfile(self._spool, count)
+        return scores + super().pop(word)
 
 
 Load = Callable[[DocumentKey], SearchDocument]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property, partial
@@ -82,31 +83,19 @@ class WikiFiles(Struct, frozen=True):
         return SourceFile(self.folder, path)
 
 
-_Pages = Mapping[model.Slug, SourcePage]
+_Pages = dict[model.Slug, SourcePage]
 
 
-class CopiedPages(Mapping[model.Slug, SourcePage]):
-    """Pages of a copy, in memory until a build lets go of them, then read again."""
+class CopiedPages(UserDict[model.Slug, SourcePage]):
+    """Pages of a copy, read again once a build has let go of them."""
 
     def __init__(self, pages: _Pages, read: Callable[[], _Pages]) -> None:
-        self._held, self._read = pages, read
+        self.__dict__["data"], self._read = pages, read
 
-    def forget(self) -> None:
-        """Let go of them."""
-        self._held = {}
-
-    def _pages(self) -> _Pages:
-        self._held = self._held or self._read()
-        return self._held
-
-    def __getitem__(self, slug: model.Slug) -> SourcePage:
-        return self._pages()[slug]
-
-    def __iter__(self) -> Iterator[model.Slug]:
-        return iter(self._pages())
-
-    def __len__(self) -> int:
-        return len(self._pages())
+    @cached_property
+    def data(self) -> _Pages:  # type: ignore[override]
+        """Them all."""
+        return self._read()
 
 
 class ScannedWiki(Struct, frozen=True, dict=True):
@@ -212,7 +201,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """Let go of what can be read again: that of many wikis fills the memory."""
         self.__dict__.pop("versions", None)
         if isinstance(self.pages, CopiedPages):
-            self.pages.forget()
+            self.pages.__dict__.pop("data", None)
 
     @cached_property
     def page_count(self) -> int:
@@ -392,24 +381,16 @@ def scan_wiki(
 def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
     """What a mirror has of a wiki: nothing of it is read or hashed."""
 
-    def read() -> tuple[mirror.WikiCopy, bytes, dict[model.Slug, SourcePage]]:
+    def read() -> tuple[mirror.WikiCopy, bytes, _Pages, _Pages]:
         at = mirror.reader(source.folder), source.copy
         copy, (history, dates) = mirror.read_copy(*at), mirror.read_dates(*at)
-        pages = {
-            slug: SourcePage(
-                *(slug, page.format, page.path, page.digest), dates.get(slug, NO_DATES)
-            )
-            for slug, page in copy.pages.items()
-            if page_templates or not is_template(slug)
-        }
-        return copy, history, pages
+        every = copy.pages.values()
+        known = ((one.slug, one.format, one.path, one.digest) for one in every)
+        pages = {one[0]: SourcePage(*one, dates.get(one[0], NO_DATES)) for one in known}
+        names = () if page_templates else [*filter(is_template, pages)]
+        return copy, history, pages, {slug: pages.pop(slug) for slug in names}
 
-    copy, history, pages = read()
-    templates = {
-        slug: SourcePage(slug, page.format, page.path, page.digest)
-        for slug, page in copy.pages.items()
-        if slug not in pages
-    }
+    copy, history, pages, templates = read()
     files: dict[str, IndexedFile] = {
         path: IndexedFile(file.digest, file.size) for path, file in copy.files.items()
     }

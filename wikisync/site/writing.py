@@ -8,7 +8,7 @@ for a site that changed only.
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import accumulate, chain, compress
 from pathlib import Path
 
@@ -72,6 +72,7 @@ class SiteWriting:
             # it takes as long to start as all that comes before the first page
             bounded_reader().prepare()
         self._scanned = scanned
+        self._page_count = sum(len(wiki.pages) for wiki in scanned)
         self._theme = theme
         self._options = options
         self._last = last
@@ -480,20 +481,16 @@ class SiteWriting:
         for addresses, wiki in zip(self._addresses, self._scanned, strict=True):
             is_public = wiki.source.visibility == "public"
             prefixes.append((addresses.prefix, is_public))
-            for slug, path in addresses.pages.items() if is_public else ():
-                if slug not in wiki.beside:
-                    public.append(path)
+            own = addresses.pages.items() if is_public else ()
+            public += [path for slug, path in own if slug not in wiki.beside]
         prefixes += [(wiki.prefix, wiki.visibility == "public") for wiki in self._kept]
         still = list(kept_paths(self._output.known, self._kept)) if self._kept else []
         for path in still:
             self._output.keep_published(path)
         self._output.put(layout.ROBOTS, generated.robots_text(site, prefixes).encode())
         open_prefixes = tuple(prefix for prefix, is_public in prefixes if is_public)
-        public += [
-            path
-            for path in still
-            if path.endswith(".html") and path.startswith(open_prefixes)
-        ]
+        pages = (path for path in still if path.endswith(".html"))
+        public += [path for path in pages if path.startswith(open_prefixes)]
         if site.url and public:
             for path, text in generated.sitemaps(site.url, public):
                 self._output.put(path, text.encode())
@@ -532,9 +529,8 @@ class SiteWriting:
         ways: dict[str, str] = {}
         for wiki in self._addresses:
             ways |= {path: wiki.pages[slug] for path, slug in wiki.stubs.items()}
-        for path, to in ways.items():
-            self._output.put(path, generated.stub_page(site, path, to, moved).encode())
-        for path, text in generated.redirect_rules(site, ways):
+        stubs = {at: generated.stub_page(site, at, ways[at], moved) for at in ways}
+        for path, text in (*stubs.items(), *generated.redirect_rules(site, ways)):
             self._output.put(path, text.encode())
 
     def _write_file(self, scanned: ScannedWiki, name: str, path: str) -> None:
@@ -587,10 +583,6 @@ class SiteWriting:
     def _all_pages(self) -> Iterator[IndexedPage]:
         for number in range(len(self._scanned)):
             yield from self._pages_of(number).values()
-
-    @cached_property
-    def _page_count(self) -> int:
-        return sum(len(wiki.pages) for wiki in self._scanned)
 
 
 def _source_key(scanned: ScannedWiki, page: SourcePage, digest: Digest) -> bytes:
