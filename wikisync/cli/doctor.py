@@ -9,15 +9,8 @@ import click
 from wikisync.cli.console import Console, fields
 from wikisync.cli.options import flag, json_option, token_option, workspace_option
 from wikisync.errors import ConfigError, ExitCode, Unagreed, UsageError, WikisyncError
+from wikisync.workspace import doctor
 from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.doctor import (
-    Finding,
-    Grade,
-    check_disk,
-    check_folder,
-    check_state,
-    check_there,
-)
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import Credentials
@@ -41,7 +34,7 @@ def command(
     return show_findings(console, found)
 
 
-def show_findings(console: Console, found: Sequence[Finding]) -> ExitCode:
+def show_findings(console: Console, found: Sequence[doctor.Finding]) -> ExitCode:
     """Print what was found; the exit code is that of the worst."""
     if console.as_json:
         console.json([fields(one, "grade sentence next_step") for one in found])
@@ -50,35 +43,37 @@ def show_findings(console: Console, found: Sequence[Finding]) -> ExitCode:
             step = [f"       {one.next_step}"] if one.next_step else []
             console.lines(f"{one.grade:<5}  {one.sentence}", *step)
     grades = {one.grade for one in found}
-    if Grade.WRONG in grades:
+    if doctor.Grade.WRONG in grades:
         return ExitCode.FAILED
-    return ExitCode.HELD if Grade.LOOK in grades else ExitCode.DONE
+    return ExitCode.HELD if doctor.Grade.LOOK in grades else ExitCode.DONE
 
 
 def _examine(
     console: Console, start: Path, credentials: Credentials, *, offline: bool
-) -> Sequence[Finding]:
+) -> Sequence[doctor.Finding]:
     """Everything, as far as one thing does not need another that is wrong."""
     try:
         workspace = find_workspace(start)
     except ConfigError as error:
-        problems = [Finding(Grade.WRONG, text) for text in error.problems]
-        return [Finding.of(error), *problems]
+        problems = [doctor.Finding(doctor.Grade.WRONG, text) for text in error.problems]
+        return [doctor.Finding.of(error), *problems]
     count = counted(len(workspace.config.wikis), "wiki")
     settings = workspace.root / "wikisync.toml"
-    found = [Finding(Grade.FINE, f"{settings} is valid and names {count}")]
-    found += check_disk(workspace)
+    found = [
+        doctor.Finding(doctor.Grade.FINE, f"{settings} is valid and names {count}")
+    ]
+    found += doctor.check_disk(workspace)
     try:
         with open_workspace(workspace, is_read_only=True, is_guarded=False) as opened:
-            found += check_state(opened)
+            found += doctor.check_state(opened)
             for wiki in workspace.config.wikis:
-                found += check_folder(opened, wiki)
+                found += doctor.check_folder(opened, wiki)
             if not offline:
                 found += asyncio.run(_there(console, opened, credentials))
     except Unagreed:
         raise
     except WikisyncError as error:
-        finding = Finding.of(error)
+        finding = doctor.Finding.of(error)
         if finding not in found:
             found.append(finding)
     return found
@@ -86,9 +81,11 @@ def _examine(
 
 async def _there(
     console: Console, opened: OpenWorkspace, credentials: Credentials
-) -> Sequence[Finding]:
+) -> Sequence[doctor.Finding]:
     try:
         token = credentials.of_workspace(opened.workspace)
     except UsageError as error:
-        return [Finding.of(error)]
-    return [finding async for finding in check_there(opened, token, console.note)]
+        return [doctor.Finding.of(error)]
+    return [
+        finding async for finding in doctor.check_there(opened, token, console.note)
+    ]

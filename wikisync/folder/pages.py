@@ -32,17 +32,10 @@ from wikisync.core.model import (
 from wikisync.core.system.file_status import FileStatus, is_settled, status_of
 from wikisync.core.system.libc import identity_of
 from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder import naming
 from wikisync.folder.clashes import Folding, PathBook, probe_folding
 from wikisync.folder.ignore import IGNORE_FILE, NO_PATTERNS, WRITE_TEST
 from wikisync.folder.index import FolderIndex, IndexedFile
-from wikisync.folder.naming import (
-    PATH_BYTES_MAX,
-    decode_page,
-    encode_page,
-    parse_path,
-    path_of,
-    title_of,
-)
 from wikisync.folder.safe_open import (
     Folders,
     closing,
@@ -141,7 +134,7 @@ class PageFolder:
                     pages[file.slug] = found.page
         self._index.note_all(seen, read_all_at=now if reads_all else None)
         self._index.keep()
-        hidden = (parse_path(path) for path in scanned.hidden if path)
+        hidden = (naming.parse_path(path) for path in scanned.hidden if path)
         unreadable |= {page[0] for page in hidden if page} | scanned.ignored
         self._snapshot = Snapshot(
             pages={slug: pages[slug] for slug in pages if slug not in unreadable},
@@ -229,7 +222,9 @@ class PageFolder:
         if slug in (self._paths or {}):
             return False
         plain = (f"{slug}{extension}" for extension in page_format.extensions)
-        return any(self._is_hidden(way) for way in (path_of(slug, page_format), *plain))
+        return any(
+            self._is_hidden(way) for way in (naming.path_of(slug, page_format), *plain)
+        )
 
     def _is_hidden(self, path: str) -> bool:
         hidden, ways = self.scanned.hidden, (path, *folders_above(path), "")
@@ -241,7 +236,7 @@ class PageFolder:
         known: dict[tuple[str, ...], bool] = {}
         with opened_root(self._root) as root:
             for slug, page_format in pages:
-                parts = tuple(path_of(slug, page_format).split("/")[:-1])
+                parts = tuple(naming.path_of(slug, page_format).split("/")[:-1])
                 if parts not in known:
                     known[parts] = _is_emptied(root, parts)
                 if known[parts]:
@@ -275,12 +270,12 @@ class PageFolder:
                 content = read_limited(descriptor, path, PAGE_BYTES_MAX)
         except FileNotFoundError:
             return None
-        text = decode_page(content, path)
+        text = naming.decode_page(content, path)
         if isinstance(text, Problem):
             raise FolderError(str(text), hint=text.hint)
-        found = parse_path(path)
+        found = naming.parse_path(path)
         assert found is not None, path
-        return Page(slug, found[1], text, title_of(slug))
+        return Page(slug, found[1], text, naming.title_of(slug))
 
     def write_many(
         self, pages: Sequence[tuple[Page, Digest | None]]
@@ -318,7 +313,7 @@ class PageFolder:
         path = self._known_path(slug)
         if target in self._known_paths():
             raise PreconditionFailed(f"{target} exists already in {self._root}")
-        found = parse_path(path)
+        found = naming.parse_path(path)
         split = split_extension(path)
         assert found, path
         assert split, path
@@ -368,9 +363,9 @@ class PageFolder:
         self, page: Page, expected: Digest | None, writer: FolderWriter
     ) -> FileWrite:
         """What is to be written, with everything checked that needs no write."""
-        content = encode_page(page)
+        content = naming.encode_page(page)
         known = self._known_paths().get(page.slug)
-        if known is not None and parse_path(known) == (page.slug, page.format):
+        if known is not None and naming.parse_path(known) == (page.slug, page.format):
             path = known  # without the book, which goes through all pages
         else:
             path = self._path_book().assign(page.slug, page.format)
@@ -383,7 +378,7 @@ class PageFolder:
         return FileWrite(path, content, None, like=known)
 
     def _check_path(self, slug: Slug, page_format: Format, path: PagePath) -> None:
-        if len(path.encode()) > PATH_BYTES_MAX:
+        if len(path.encode()) > naming.PATH_BYTES_MAX:
             self._book = None
             raise FolderError(
                 f"the path of the page {slug[:60]}... is too long for a disk",
@@ -411,7 +406,7 @@ class PageFolder:
         self._known_paths()[page.slug] = path
         digest = digest_of(page.content)
         self._note_own(path, PageState(page.slug, page.format, digest))
-        return Page(page.slug, page.format, page.content, title_of(page.slug))
+        return Page(page.slug, page.format, page.content, naming.title_of(page.slug))
 
     def _note_own(self, path: PagePath, state: PageState) -> None:
         """Know a file that we wrote or renamed again, which needs no wait."""
@@ -432,7 +427,7 @@ class PageFolder:
             return None
         except FolderError as exc:
             return Problem("page-unreadable", file.path, exc.message, exc.hint or "")
-        text = decode_page(content, file.path)
+        text = naming.decode_page(content, file.path)
         if isinstance(text, Problem):
             return text
         state = PageState(
@@ -458,15 +453,15 @@ def _busy_pages(
     busy: dict[Slug, str] = {}
     for path in before if scanned.write_tests else ():
         folder = path.rpartition("/")[0]
-        found = parse_path(path)
+        found = naming.parse_path(path)
         if folder in scanned.write_tests and found and found[0] not in pages:
             busy[found[0]] = f"{folder}/{WRITE_TEST}" if folder else WRITE_TEST
     for path, backup in scanned.backups.items():
-        found = parse_path(path)
+        found = naming.parse_path(path)
         if found and found[0] not in pages:
             busy[found[0]] = backup
     for path, lock in scanned.locks.items():
-        if found := parse_path(path):
+        if found := naming.parse_path(path):
             busy[found[0]] = lock
     return busy
 
@@ -489,7 +484,7 @@ def _listed_anew(folders: Folders, file: ListedFile) -> ListedFile | None:
 def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
     """Reported by page: whether there is such a page, the reader of the scan knows."""
     for path in scanned.in_place:
-        if found := parse_path(path):
+        if found := naming.parse_path(path):
             yield Problem(
                 FOLDER_OF_PAGES,
                 found[0],

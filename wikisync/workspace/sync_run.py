@@ -16,16 +16,8 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.parts import CycleOptions, CycleResult, problems_of
-from wikisync.workspace import attention, configured
+from wikisync.workspace import attention, configured, opening
 from wikisync.workspace.failures import OWN_TROUBLE, own_failure
-from wikisync.workspace.opening import (
-    OpenWorkspace,
-    Synced,
-    SyncedWiki,
-    WikiCycles,
-    open_workspace,
-    other_folder,
-)
 from wikisync.workspace.runner import Outage, Runner, WikiRun
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import Credentials
@@ -47,7 +39,7 @@ class SyncRequest(Struct, frozen=True):
 class SyncRun(Struct, frozen=True):
     """What one sync of a workspace did."""
 
-    wikis: Sequence[Synced]
+    wikis: Sequence[opening.Synced]
     """In order; those that were not begun when the service went away are not there."""
     problems: Sequence[Problem] = ()
     """Problems of the workspace, which are no single wiki's."""
@@ -59,7 +51,7 @@ class SyncRun(Struct, frozen=True):
         return exit_code_of(self.wikis) or beside
 
 
-def exit_code_of(wikis: Sequence[Synced]) -> errors.ExitCode:
+def exit_code_of(wikis: Sequence[opening.Synced]) -> errors.ExitCode:
     """The exit code of all wikis together: that of the worst."""
     failures = [wiki.failure for wiki in wikis if wiki.failure is not None]
     failed = [error for error in failures if not isinstance(error, errors.Halted)]
@@ -89,7 +81,7 @@ async def sync_workspace(
     is_real = not request.is_dry_run
     with (
         attention.noting_halts(workspace.root) if is_real else nullcontext(),
-        open_workspace(
+        opening.open_workspace(
             workspace,
             allows_network_disk=request.allows_network_disk,
             is_read_only=request.is_dry_run,
@@ -111,7 +103,9 @@ async def sync_workspace(
     return SyncRun(done, problems)
 
 
-def say_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Problem]:
+def say_attention(
+    opened: opening.OpenWorkspace, done: Sequence[opening.Synced]
+) -> Iterator[Problem]:
     """Say in the workspace what waits; a file that cannot be written is a problem."""
     root, sections = opened.workspace.root, opened.workspace.config.synced_wikis
     before: Sequence[str] = ()
@@ -130,8 +124,8 @@ def say_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Pro
 
 
 async def sync_pages(
-    opened: OpenWorkspace, wanted: Wanted, credentials: Credentials
-) -> Sequence[Synced]:
+    opened: opening.OpenWorkspace, wanted: Wanted, credentials: Credentials
+) -> Sequence[opening.Synced]:
     """Sync these pages of an open workspace once, after a person decided on them."""
     messages = credentials.messages
     async with credentials.open(opened.workspace) as client:
@@ -161,11 +155,11 @@ def wanted_pages(
 
 async def _each(
     messages: Messages,
-    opened: OpenWorkspace,
+    opened: opening.OpenWorkspace,
     client: Client,
     wanted: Wanted,
     request: SyncRequest,
-) -> list[Synced]:
+) -> list[opening.Synced]:
     """Some wikis at a time, until the service is away or refuses the token."""
     works = [_OneSync(opened, client, request, *one) for one in wanted]
 
@@ -193,7 +187,7 @@ async def _each(
     done = [work.synced for work in works if work.is_done]
     for synced in done:
         if synced.has_other_folder:
-            messages.warn(other_folder(opened.folder_of(synced.section)))
+            messages.warn(opening.other_folder(opened.folder_of(synced.section)))
     return done
 
 
@@ -201,10 +195,10 @@ class _Asks(errors.SyncError):
     """A person has to be asked first."""
 
 
-class _OneSync(WikiCycles):
+class _OneSync(opening.WikiCycles):
     def __init__(
         self,
-        opened: OpenWorkspace,
+        opened: opening.OpenWorkspace,
         client: Client,
         request: SyncRequest,
         section: WikiSection,
@@ -223,7 +217,7 @@ class _OneSync(WikiCycles):
         self._adopt = request.adopt
         self._is_answered = request.adopt is not None or opened.is_read_only
 
-    async def _begin(self, wiki: SyncedWiki) -> None:
+    async def _begin(self, wiki: opening.SyncedWiki) -> None:
         """Find out what a first sync does with pages that are only here."""
         # of the others nothing is said by who names a page, nor by who wants a pull
         is_pull = self.options.direction is Direction.PULL
@@ -272,7 +266,9 @@ class _OneSync(WikiCycles):
 
 
 def _counted(
-    opened: OpenWorkspace, section: WikiSection, failure: errors.WikisyncError | None
+    opened: opening.OpenWorkspace,
+    section: WikiSection,
+    failure: errors.WikisyncError | None,
 ) -> errors.WikisyncError | None:
     """What one wiki failed with while the service answers; often in a row, it lasts."""
     name = f"failures {section.owner}"

@@ -20,18 +20,9 @@ from wikisync.errors import FolderError, NotFound, PreconditionFailed, WikisyncE
 from wikisync.merging.conflict import MergedText
 from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.ledger import LogEntry, Replaced
 from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.plan import (
-    Action,
-    Base,
-    Hold,
-    HoldReason,
-    Plan,
-    Skip,
-    SkipReason,
-    describe,
-)
 from wikisync.sync.decide.rewinding import NO_REWINDING, NotAgreed, Rewinding
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.replica import LocalReplica, RemoteReplica
@@ -155,7 +146,7 @@ class MergedPage(Struct, frozen=True):
 class Absences(Struct, frozen=True):
     """What a cycle makes of the pages that its plan would remove."""
 
-    waiting: Mapping[Slug, SkipReason]
+    waiting: Mapping[Slug, plans.SkipReason]
     doubted: Slug | None = None
     """A page that the list lacks and the service still has, or the like: then the
     scan of the wiki was not complete."""
@@ -166,10 +157,10 @@ class Absences(Struct, frozen=True):
 class Decided(Struct):
     """What is to be done, as far as the filters are through, and all it is based on."""
 
-    base: Base
+    base: plans.Base
     here: Snapshot
     there: Snapshot
-    plan: Plan
+    plan: plans.Plan
     """What is carried out: in the end the part that was asked for."""
     absences: Absences
     ignored: frozenset[Slug]
@@ -184,12 +175,12 @@ class Decided(Struct):
     is_unanswered: bool = False
     """Nobody could say whether the wiki went back in time."""
     rewinding: Rewinding = NO_REWINDING
-    unmerged: frozenset[Action] = frozenset()
+    unmerged: frozenset[plans.Action] = frozenset()
     merges: Mapping[Slug, MergedPage] = {}
     superseded: frozenset[Slug] = frozenset()
     """Pages whose text changed while this was decided; they are in no plan."""
     batches: tuple[Batch, ...] = ()
-    whole: Plan = Plan()
+    whole: plans.Plan = plans.Plan()
     """What there is to do and what waits, whoever asks."""
 
 
@@ -282,9 +273,9 @@ class Cycle(Struct, frozen=True):
             return await self.local.read(slug)
         return None
 
-    def note_done(self, action: Action, slug: Slug) -> None:
+    def note_done(self, action: plans.Action, slug: Slug) -> None:
         """Log one action as carried out, for the page as it is called now."""
-        what = describe(action)
+        what = plans.describe(action)
         log.info("%s", what)
         self.state.note_done(self.clock(), slug, what)
 
@@ -307,7 +298,7 @@ class Held(Struct, frozen=True):
     """A page that waits for a person."""
 
     slug: Slug
-    reason: HoldReason
+    reason: plans.HoldReason
     conflict_file: str = ""
     """Path of its conflict file in the wiki's folder; empty where there is none."""
     detail: str = ""
@@ -317,13 +308,15 @@ class Held(Struct, frozen=True):
     """The name of its file where that is neither this one nor what it waits for."""
 
     @classmethod
-    def of(cls, hold: Hold, known: WikiState, *, shown: str | FolderError = "") -> Held:
+    def of(
+        cls, hold: plans.Hold, known: WikiState, *, shown: str | FolderError = ""
+    ) -> Held:
         """A hold with what a person needs to know to settle it."""
         slug, reason = hold.slug, hold.reason
         if isinstance(shown, FolderError):
             return cls(slug, reason, "", shown.message, shown.hint or "")
         refusal = known.memory.refusals.get(slug)
-        if reason is HoldReason.REFUSED and refusal is not None:
+        if reason is plans.HoldReason.REFUSED and refusal is not None:
             return cls(slug, reason, shown, refusal.message)
         return cls(slug, reason, shown, hold.target or "", file=hold.file or "")
 
@@ -335,7 +328,7 @@ class Held(Struct, frozen=True):
 class CycleResult(Struct, frozen=True):
     """What one cycle found and did."""
 
-    plan: Plan = Plan()
+    plan: plans.Plan = plans.Plan()
     pulled: int = 0
     pushed: int = 0
     merged: int = 0
@@ -359,7 +352,7 @@ class CycleResult(Struct, frozen=True):
     """When one more scan can make an absence certain."""
 
     @property
-    def waiting(self) -> tuple[Skip, ...]:
+    def waiting(self) -> tuple[plans.Skip, ...]:
         """Differences left alone, but those which a problem or a batch reports."""
         return tuple(one for one in self.plan.skipped if not one.reason.is_reported)
 

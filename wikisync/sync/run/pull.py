@@ -27,23 +27,9 @@ from wikisync.core.mentions import is_upload, unmet_mentions
 from wikisync.core.system.parallel import each, plain_errors
 from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide import ledger
 from wikisync.sync.decide import plan as plans
-from wikisync.sync.decide.ledger import (
-    Agreed,
-    FetchedFile,
-    Intent,
-    LogEntry,
-    WriteKind,
-    packed_text,
-)
-from wikisync.sync.run.parts import (
-    READS_MAX,
-    UNAGREED,
-    Cycle,
-    MergedPage,
-    finish,
-    is_disk_error,
-)
+from wikisync.sync.run import parts
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +44,7 @@ _Fetched: TypeAlias = tuple[model.Page, model.Digest | None]
 
 
 async def pull_pages(
-    cycle: Cycle, plan: plans.Plan, here: model.Snapshot, there: model.Snapshot
+    cycle: parts.Cycle, plan: plans.Plan, here: model.Snapshot, there: model.Snapshot
 ) -> None:
     """Write what the wiki created and edited, and record what is equal already."""
     lost, pulls = cycle.tally.lost_names, _Pulls(cycle, here, there)
@@ -73,7 +59,7 @@ async def pull_pages(
 
 class _Pulls:
     def __init__(
-        self, cycle: Cycle, here: model.Snapshot, there: model.Snapshot
+        self, cycle: parts.Cycle, here: model.Snapshot, there: model.Snapshot
     ) -> None:
         self._cycle = cycle
         self._state, self._tally = cycle.state, cycle.tally
@@ -89,7 +75,7 @@ class _Pulls:
         if not plan.writes:
             return
         self._cycle.progress.start("pages", len(plan.writes))
-        queue: asyncio.Queue[_Fetched | None] = asyncio.Queue(READS_MAX)
+        queue: asyncio.Queue[_Fetched | None] = asyncio.Queue(parts.READS_MAX)
         with plain_errors():
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read_pages(plan.writes, queue))
@@ -106,7 +92,7 @@ class _Pulls:
                 expected = action.local if isinstance(action, plans.Pull) else None
                 await queue.put((page, expected))
 
-        await each(writes, read, in_flight=READS_MAX)
+        await each(writes, read, in_flight=parts.READS_MAX)
         await queue.put(None)
 
     async def _read(self, slug: model.Slug) -> model.Page | None:
@@ -136,9 +122,9 @@ class _Pulls:
             batch.append(fetched)
             chars += len(fetched[0].content)
             if len(batch) >= BATCH_PAGES or chars >= BATCH_CHARS:
-                await finish(self._write_batch(batch))
+                await parts.finish(self._write_batch(batch))
                 batch, chars = [], 0
-        await finish(self._write_batch(batch))
+        await parts.finish(self._write_batch(batch))
 
     async def _write_batch(self, batch: list[_Fetched]) -> None:
         pages = [
@@ -150,9 +136,9 @@ class _Pulls:
             async with asyncio.TaskGroup() as group:
                 writing = group.create_task(self._cycle.local.write_pages(pages))
                 packing = group.create_task(
-                    asyncio.to_thread(lambda: list(map(packed_text, texts)))
+                    asyncio.to_thread(lambda: list(map(ledger.packed_text, texts)))
                 )
-        agreed: list[Agreed] = []
+        agreed: list[ledger.Agreed] = []
         for (page, _), result, text in zip(
             batch, writing.result(), packing.result(), strict=True
         ):
@@ -160,7 +146,7 @@ class _Pulls:
                 log.info("pulled %s", page.slug)
                 there = self._there.pages.get(page.slug)
                 base = plans.BasePage.agreed(page, local=result.digest, there=there)
-                agreed.append(Agreed(base, *text))
+                agreed.append(ledger.Agreed(base, *text))
             elif isinstance(result, errors.PreconditionFailed):
                 self._tally.supersede(page.slug, result)
             else:
@@ -190,7 +176,7 @@ class _Pulls:
 
     # -- the base alone ----------------------------------------------------------
 
-    async def agreed(self, action: plans.Adopt) -> Agreed | None:
+    async def agreed(self, action: plans.Adopt) -> ledger.Agreed | None:
         """What both sides hold; None where it changed on both meanwhile."""
         page = self._there.texts.get(action.slug)
         if page is None:
@@ -204,7 +190,7 @@ class _Pulls:
             here=self._here.pages.get(action.slug),
             there=self._there.pages.get(action.slug),
         )
-        return Agreed.of(agreed, page.content)
+        return ledger.Agreed.of(agreed, page.content)
 
     async def _read_equal(self, action: plans.Adopt) -> model.Page | None:
         """The text that both sides held, from the side that still has it."""
@@ -246,19 +232,19 @@ STALE_SAVE = (
 """Said of a save that seems to be of a window which was not loaded anew."""
 
 
-async def remove_here(cycle: Cycle, action: plans.DeleteLocal) -> None:
+async def remove_here(cycle: parts.Cycle, action: plans.DeleteLocal) -> None:
     """Move a page's file to the trash."""
     await _is_done(cycle, action.slug, _remove(cycle, action))
 
 
-async def _remove(cycle: Cycle, action: plans.DeleteLocal) -> None:
+async def _remove(cycle: parts.Cycle, action: plans.DeleteLocal) -> None:
     await cycle.local.delete(action.slug, expected=action.local)
     cycle.state.record(dropped=[action.slug], is_step=True)
     cycle.note_done(action, action.slug)
     cycle.tally.removed.append(action.slug)
 
 
-async def move_here(cycle: Cycle, action: plans.MoveLocal | plans.Rebind) -> None:
+async def move_here(cycle: parts.Cycle, action: plans.MoveLocal | plans.Rebind) -> None:
     """Rename a file as its page was renamed, or only its record."""
     given = None
     if isinstance(action, plans.Rebind):
@@ -271,7 +257,7 @@ async def move_here(cycle: Cycle, action: plans.MoveLocal | plans.Rebind) -> Non
 
 
 async def _move(
-    cycle: Cycle, action: plans.MoveLocal | plans.Rebind, given: model.Slug
+    cycle: parts.Cycle, action: plans.MoveLocal | plans.Rebind, given: model.Slug
 ) -> None:
     record = action.slug
     if isinstance(action, plans.MoveLocal):
@@ -294,7 +280,7 @@ async def _move(
 
 
 async def rebase_here(
-    cycle: Cycle, action: plans.Rebase, there: model.Snapshot
+    cycle: parts.Cycle, action: plans.Rebase, there: model.Snapshot
 ) -> None:
     """Take the wiki's older text as agreed on: what the folder has is an edit of it."""
     known = cycle.state.text(action.slug) or ""
@@ -312,11 +298,11 @@ async def rebase_here(
         await _is_done(cycle, action.slug, _rebase(cycle, action, page.content))
 
 
-async def _rebase(cycle: Cycle, action: plans.Rebase, text: str) -> None:
+async def _rebase(cycle: parts.Cycle, action: plans.Rebase, text: str) -> None:
     # the push replaces it, and the wiki's history is not at hand here
-    await cycle.local.keep(action.slug, text, UNAGREED, is_again=True)
-    intent = Intent(
-        WriteKind.REBASE,
+    await cycle.local.keep(action.slug, text, parts.UNAGREED, is_again=True)
+    intent = ledger.Intent(
+        ledger.WriteKind.REBASE,
         action.slug,
         format=action.format,
         before=action.remote,
@@ -328,7 +314,7 @@ async def _rebase(cycle: Cycle, action: plans.Rebase, text: str) -> None:
         cycle.note_done(action, action.slug)
 
 
-def rebase(state: WikiState, intent: Intent) -> None:
+def rebase(state: WikiState, intent: ledger.Intent) -> None:
     """Take the wiki's text that was merged as the one both sides agreed on."""
     agreed = plans.BasePage.agreed(
         model.Page(intent.slug, intent.format, intent.text),
@@ -336,22 +322,26 @@ def rebase(state: WikiState, intent: Intent) -> None:
         known=state.base().get(intent.slug),
     )
     with state.together():
-        state.record([Agreed.of(agreed, intent.text)], is_step=True)
+        state.record([ledger.Agreed.of(agreed, intent.text)], is_step=True)
         state.note_replaced_there(intent.slug, intent.text, intent.format)
 
 
-async def merge_here(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
+async def merge_here(
+    cycle: parts.Cycle, action: plans.Merge, merged: parts.MergedPage
+) -> None:
     """Write a clean merge here, and take the wiki's text as agreed on."""
     if action.slug not in cycle.tally.lost_names:
         await _is_done(cycle, action.slug, _merge(cycle, action, merged))
 
 
-async def _merge(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
+async def _merge(
+    cycle: parts.Cycle, action: plans.Merge, merged: parts.MergedPage
+) -> None:
     text = merged.result.text
     assert text is not None, "a clash is held, not merged"
     page = model.Page(action.slug, action.format, text)
-    intent = Intent(
-        WriteKind.REBASE,
+    intent = ledger.Intent(
+        ledger.WriteKind.REBASE,
         action.slug,
         format=merged.remote.format,
         before=action.remote,
@@ -388,21 +378,21 @@ async def _merge(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
         else:
             log.warning("%s: %s", action.slug, STALE_SAVE)
             now = cycle.clock()
-            entry = LogEntry(now, action.slug, STALE_SAVE, is_warning=True)
+            entry = ledger.LogEntry(now, action.slug, STALE_SAVE, is_warning=True)
             cycle.state.note(entry)
     cycle.tally.merged.append(action.slug)
 
 
 async def _is_done(
-    cycle: Cycle, slug: model.Slug, work: Coroutine[None, None, None]
+    cycle: parts.Cycle, slug: model.Slug, work: Coroutine[None, None, None]
 ) -> bool:
     """Do it, and say so where the page changed meanwhile, or cannot be written."""
     try:
-        await finish(work)
+        await parts.finish(work)
     except (errors.PreconditionFailed, errors.NotFound) as error:
         cycle.tally.supersede(slug, error)
     except errors.FolderError as error:
-        if is_disk_error(error):
+        if parts.is_disk_error(error):
             raise
         cycle.tally.fail("page-unwritable", slug, error)
     else:
@@ -418,7 +408,7 @@ class MissingFiles:
 
     def __init__(
         self,
-        cycle: Cycle,
+        cycle: parts.Cycle,
         mentions: Sequence[model.AttachmentPath],
         versions: Mapping[model.AttachmentPath, str] | None,
     ) -> None:
@@ -431,7 +421,7 @@ class MissingFiles:
         self._has_all = len(self._mentions) == len(asked)
         self._replaced: dict[model.AttachmentPath, model.Digest] = {}
         """Files of which the wiki has another version, as they are here."""
-        self._known: Mapping[model.AttachmentPath, FetchedFile] = {}
+        self._known: Mapping[model.AttachmentPath, ledger.FetchedFile] = {}
 
     async def fetch(self) -> bool:
         """Whether all are here then, as the wiki has them or as they were changed here.
@@ -442,7 +432,7 @@ class MissingFiles:
         if not wanted:
             return self._has_all
         failed = await Fetching(self._fetch).run(
-            wanted, self._cycle.progress, in_flight=READS_MAX
+            wanted, self._cycle.progress, in_flight=parts.READS_MAX
         )
         for one in failed:
             self._report(one)
@@ -489,7 +479,7 @@ class MissingFiles:
             return
         is_own = known is None or not known.version
         if await self._git_id(path, here, version) == version:
-            fetched = FetchedFile(path, here.digest, here, version)
+            fetched = ledger.FetchedFile(path, here.digest, here, version)
             self._state.record_attachments([fetched])
             self._known = self._state.attachments()
         elif known and not is_own and known.digest == here.digest:
@@ -497,7 +487,7 @@ class MissingFiles:
         elif is_own:
             if known is None:
                 # without a version: links lead to the wiki's until this one changes
-                own = FetchedFile(path, here.digest, here)
+                own = ledger.FetchedFile(path, here.digest, here)
                 self._state.record_attachments([own])
                 self._known = self._state.attachments()
             message = f"{path} is another file here than on the wiki, and stays"
@@ -519,7 +509,9 @@ class MissingFiles:
                 with suppress(errors.RemoteError):
                     async for chunk in self._cycle.remote.read_attachment(path):
                         digest.update(chunk)
-                    fetched = FetchedFile(path, model.Digest(digest.hexdigest()), file)
+                    fetched = ledger.FetchedFile(
+                        path, model.Digest(digest.hexdigest()), file
+                    )
                     self._state.record_attachments([fetched])
         self._known = self._state.attachments()
 
@@ -537,13 +529,13 @@ class MissingFiles:
 
     def _as_now(
         self, path: model.AttachmentPath, here: model.LooseFile | None
-    ) -> FetchedFile:
+    ) -> ledger.FetchedFile:
         """What to remember of a file; one that nobody fetched counts as the wiki's."""
         known = self._known.get(path)
         if known is not None:
             return replace(known, here=here)
         assert here is not None, path
-        return FetchedFile(path, here.digest, here)
+        return ledger.FetchedFile(path, here.digest, here)
 
     async def _fetch(self, path: model.AttachmentPath) -> Unfetched | None:
         try:
@@ -553,7 +545,7 @@ class MissingFiles:
         except errors.PreconditionFailed:
             return None  # somebody put it there meanwhile; the next round takes it
         except errors.FolderError as error:
-            if is_disk_error(error):
+            if parts.is_disk_error(error):
                 raise
             # a file that the wiki keeps for other uses, or a page shows in an example
             is_other, hint = path in self._versions, error.hint or MISSING_HINT
@@ -563,7 +555,7 @@ class MissingFiles:
             self._tally.attachments.append(path)
         fetched = self._as_now(path, here)
         if path in self._versions:
-            fetched = FetchedFile(path, here.digest, here, self._versions[path])
+            fetched = ledger.FetchedFile(path, here.digest, here, self._versions[path])
         self._state.record_attachments([fetched])
         log.info("fetched %s", path)
         return None
@@ -578,7 +570,9 @@ class MissingFiles:
             digest.update(chunk)
             yield chunk
         if known is None:
-            fetched = FetchedFile(path, model.Digest(digest.hexdigest()), None, version)
+            fetched = ledger.FetchedFile(
+                path, model.Digest(digest.hexdigest()), None, version
+            )
             self._state.record_attachments([fetched])
 
     def _report(self, failed: Unfetched) -> None:
