@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.core.model import LinkTarget, LooseFile, Slug, digest_of
+from wikisync.core.model import AttachmentPath, LinkTarget, LooseFile, Slug, digest_of
 from wikisync.errors import NotFound
-from wikisync.folder.replica import FolderReplica, LooseFiles
+from wikisync.folder.replica import FolderReplica
 
 HEX = "0123456789abcdef" * 2
 HOME, FIRST = Slug("home"), Slug("guide/first")
@@ -31,14 +31,14 @@ def root(tmp_path: Path) -> Path:
 async def found(
     root: Path, slug: Slug, target: str, *, is_wikilink: bool = False
 ) -> str | None:
-    files = LooseFiles(FolderReplica(root))
-    path = files.path_of(slug, LinkTarget(target, is_wikilink))
-    file = (await files.at([path])).get(path) if path else None
+    files = FolderReplica(root)
+    path = files.linked_path(slug, LinkTarget(target, is_wikilink))
+    file = (await files.files_at([path])).get(path) if path else None
     return None if file is None else str(file.path)
 
 
 async def test_listed_are_loose_files_alone(root: Path) -> None:
-    assert await LooseFiles(FolderReplica(root)).listed() == {
+    assert await FolderReplica(root).loose_files() == {
         *("red.png", "guide/blue one.png", "uploads/own.png", "data", "a:b.png"),
         *("\u00fc.png", "\u00fc/\u00fc.png"),
     }
@@ -47,7 +47,7 @@ async def test_listed_are_loose_files_alone(root: Path) -> None:
 async def test_only_below_uploads_such_a_folder_is_the_services(root: Path) -> None:
     (root / f"pics/{HEX}").mkdir(parents=True)
     (root / f"pics/{HEX}/mine.png").write_bytes(b"mine")
-    assert f"pics/{HEX}/mine.png" in await LooseFiles(FolderReplica(root)).listed()
+    assert f"pics/{HEX}/mine.png" in await FolderReplica(root).loose_files()
     assert await found(root, HOME, f"pics/{HEX}/mine.png")
 
 
@@ -103,19 +103,24 @@ async def test_a_symbolic_link_is_never_followed(root: Path) -> None:
     assert await found(root, HOME, "out/secret.png") is None
 
 
-async def one(files: LooseFiles, target: str) -> LooseFile | None:
+async def one(files: FolderReplica, target: str) -> LooseFile | None:
     """The file that a link on the home page leads to."""
-    return (await files.at([target])).get(target)
+    return (await files.files_at([target])).get(target)
 
 
 async def test_a_file_is_read_in_full_until_it_is_gone(root: Path) -> None:
-    files = LooseFiles(FolderReplica(root))
+    files = FolderReplica(root)
     file = await one(files, "red.png")
     assert file == LooseFile("red.png", digest_of(b"red.png"), 7)
-    assert b"".join([chunk async for chunk in files.read(file)]) == b"red.png"
+    assert (
+        b"".join(
+            [chunk async for chunk in files.read_attachment(AttachmentPath(file.path))]
+        )
+        == b"red.png"
+    )
     (root / "red.png").unlink()
     with pytest.raises(NotFound):
-        _ = [chunk async for chunk in files.read(file)]
+        _ = [chunk async for chunk in files.read_attachment(AttachmentPath(file.path))]
 
 
 @pytest.mark.parametrize("pattern", ["*.png", "/guide/", "blue*"])
@@ -123,9 +128,9 @@ async def test_a_file_that_a_person_keeps_out_is_left_alone(
     root: Path, pattern: str
 ) -> None:
     (root / ".wikisyncignore").write_text(f"{pattern}\n")
-    files = LooseFiles(FolderReplica(root))
+    files = FolderReplica(root)
     assert await one(files, "guide/blue one.png") is None
-    assert "guide/blue one.png" not in await files.listed()
+    assert "guide/blue one.png" not in await files.loose_files()
 
 
 @pytest.mark.parametrize(
@@ -142,5 +147,5 @@ def test_a_fetched_attachment_is_known_by_its_place(
     root: Path, target: str, *, is_fetched: bool
 ) -> None:
     """The way from the top is the project's own store, and not the wiki's."""
-    place = LooseFiles(FolderReplica(root)).path_of(FIRST, LinkTarget(target))
+    place = FolderReplica(root).linked_path(FIRST, LinkTarget(target))
     assert (place == f"uploads/{HEX}/old.png") is is_fetched

@@ -27,7 +27,7 @@ from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, WikiOwner
 from wikisync.errors import WikisyncError
 from wikisync.folder.naming import parse_path
-from wikisync.folder.replica import FolderReplica, LooseFiles
+from wikisync.folder.replica import FolderReplica
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.run.cycle import run_cycle
@@ -90,8 +90,7 @@ class Pair:
             remote = WikiReplica(
                 wiki, attachments=source, trees=trees, request_cost_bytes=1
             )
-        files = LooseFiles(local)
-        return AliasedFolder(local, known), TranslatedWiki(remote, files, known)
+        return AliasedFolder(local, known), TranslatedWiki(remote, local, known)
 
     asks_git: bool = False
     """Whether the wiki is scanned by its history, as one that is large."""

@@ -22,7 +22,7 @@ from tests.sync import incidents
 from tests.sync.persons import PICTURES, Copy, World
 from wikisync import errors
 from wikisync.core import model
-from wikisync.folder.replica import FolderReplica, LooseFiles
+from wikisync.folder.replica import FolderReplica
 from wikisync.sync.replica import GONE_THERE
 from wikisync.sync.run.merging import IN_THE_TRASH
 
@@ -449,38 +449,38 @@ class SimulatedWiki(_Side):
             raise errors.Unavailable(f"{what}: the answer was lost")
 
 
-class SimulatedFiles(LooseFiles):
+class SimulatedFiles(FolderReplica):
     """The pictures of a folder, all of them at its top or from the wiki."""
 
     def __init__(self, world: World, copy: Copy) -> None:
-        super().__init__(FolderReplica(Path()))
+        super().__init__(Path())
         self._world = world
         self._copy = copy
 
-    async def listed(self) -> frozenset[str]:
+    async def loose_files(self) -> frozenset[str]:
         self._world.step("look for pictures")
         return frozenset(self._copy.files.keys() & set(PICTURES))
 
-    async def at(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
+    async def files_at(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
         held = self._copy.files.keys() & set(PICTURES) & set(paths)
         return {path: file_of(self._copy, path) for path in held}
 
-    def path_of(
+    def linked_path(
         self, slug: model.Slug, target: model.LinkTarget
     ) -> model.AttachmentPath | None:
         self._world.trace.append(f"{slug} links to {target.path}")
         return model.AttachmentPath(target.path.removeprefix("/"))
 
-    async def there(
+    async def attachments(
         self, paths: Collection[model.AttachmentPath]
     ) -> Mapping[model.AttachmentPath, model.LooseFile]:
         self._world.step("look at fetched pictures")
         held = (path for path in paths if path in self._copy.files)
         return {path: file_of(self._copy, path) for path in held}
 
-    async def read(self, file: model.LooseFile) -> AsyncIterator[bytes]:
-        self._world.step(f"read {file.path}")
-        yield content_of(self._copy, file.path)
+    async def read_attachment(self, path: str) -> AsyncIterator[bytes]:
+        self._world.step(f"read {path}")
+        yield content_of(self._copy, path)
 
 
 def is_as_expected(text: str | None, expected: model.Digest | None) -> bool:

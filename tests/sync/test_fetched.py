@@ -16,8 +16,8 @@ from tests.support.pictures import (
     there,
     upload_of,
 )
-from wikisync.core.model import LooseFile, Slug, Snapshot
-from wikisync.folder.replica import LooseFiles
+from wikisync.core.model import AttachmentPath, Slug, Snapshot
+from wikisync.folder.replica import FolderReplica
 from wikisync.workspace.status import missing_attachments
 
 H = "uploads/" + "0123456789abcdef" * 2
@@ -160,18 +160,18 @@ async def test_an_upload_counts_for_the_bytes_that_were_sent(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file was saved once more between the look at it and the sending."""
-    read = LooseFiles.read
+    read = FolderReplica.read_attachment
 
     async def saved_meanwhile(
-        files: LooseFiles, file: LooseFile
+        folder: FolderReplica, path: AttachmentPath
     ) -> AsyncIterator[bytes]:
         put(pair, PICTURE, GREEN)
-        async for chunk in read(files, file):
+        async for chunk in read(folder, path):
             yield chunk
 
     put(pair, PICTURE, BLUE)
     with monkeypatch.context() as patched:
-        patched.setattr(LooseFiles, "read", saved_meanwhile)
+        patched.setattr(FolderReplica, "read_attachment", saved_meanwhile)
         await pair.cycle()
     put(pair, PICTURE, BLUE)
     await pair.rest()

@@ -334,6 +334,60 @@ class FolderReplica:
             await finish_in_thread(stream.finish)
         return LooseFile(path, Digest(digest.hexdigest()), size)
 
+    # -- loose files ---------------------------------------------------------------
+
+    async def loose_files(self) -> frozenset[str]:
+        """The paths of all of them but of those in hidden folders, in form C."""
+        listed = await asyncio.to_thread(self.listing)
+        own = (path for path in listed.attachments if not is_fetched(path))
+        return frozenset(map(in_form_c, (*listed.loose, *own)))
+
+    async def files_at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+        """The files at these paths, in any form of Unicode; none that is a page."""
+        asked = {path for path in paths if _is_loose(path)}
+        return await finish_in_thread(self._loose_at, asked) if asked else {}
+
+    def linked_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+        """Where in the wiki's folder a link on a page leads; None where out of it."""
+        way = _resolved(slug, target)
+        if target.path.startswith("/") and way is not None and is_fetched(way):
+            return None  # the project's own store, and not the wiki's
+        found = target.path if is_fetched(target.path) else way
+        return None if found is None else AttachmentPath(found)
+
+    def _loose_at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+        loose, found = self.listing().loose, dict[str, LooseFile]()
+        pages = {
+            folder: self._pages_in(folder)
+            for folder in {path.rpartition("/")[0] for path in paths}
+        }
+        # the disk may spell a name in another form of Unicode than the link does
+        names = () if all(map(str.isascii, paths)) else loose
+        forms = {in_form_c(name): name for name in names}
+        with (
+            safe_open.opened_root(self.root) as root,
+            safe_open.Folders(root) as folders,
+        ):
+            for path in sorted(paths):
+                folder, _, name = path.rpartition("/")
+                if self.keeps_out(AttachmentPath(path)) or name in pages[folder]:
+                    continue
+                spelled = path if path.isascii() else forms.get(in_form_c(path), path)
+                file = self.index.look(folders, spelled)
+                if file is not None:
+                    found[path] = LooseFile(spelled, file.digest, file.size)
+        self.index.keep()
+        return found
+
+    def _pages_in(self, folder: str) -> frozenset[str]:
+        try:
+            files = [
+                split_extension(each.name) for each in (self.root / folder).iterdir()
+            ]
+        except OSError:
+            return frozenset()
+        return frozenset(file[0] for file in files if file is not None)
+
 
 async def _blocks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The same bytes in fewer pieces, since each costs a change of threads."""
@@ -484,80 +538,6 @@ def _beside(path: str) -> str:
     assert split, path
     stem = split[0]
     return f"{stem}{CONFLICT_MARK}{path[len(stem) :]}"
-
-
-# -- loose files -------------------------------------------------------------------
-
-
-class LooseFiles:
-    """The loose files of one wiki's folder."""
-
-    def __init__(self, folder: FolderReplica) -> None:
-        self._folder, self._root = folder, folder.root
-        self._index = folder.index
-
-    async def listed(self) -> frozenset[str]:
-        """The paths of all of them but of those in hidden folders, in form C."""
-        listed = await asyncio.to_thread(self._folder.listing)
-        own = (path for path in listed.attachments if not is_fetched(path))
-        return frozenset(map(in_form_c, (*listed.loose, *own)))
-
-    async def at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
-        """The files at these paths, in any form of Unicode; none that is a page."""
-        asked = {path for path in paths if _is_loose(path)}
-        return await finish_in_thread(self._scan, asked) if asked else {}
-
-    def path_of(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
-        """Where in the wiki's folder a link on a page leads; None where out of it."""
-        way = _resolved(slug, target)
-        if target.path.startswith("/") and way is not None and is_fetched(way):
-            return None  # the project's own store, and not the wiki's
-        found = target.path if is_fetched(target.path) else way
-        return None if found is None else AttachmentPath(found)
-
-    async def there(
-        self, paths: Collection[AttachmentPath]
-    ) -> Mapping[AttachmentPath, LooseFile]:
-        """Those of some fetched attachments that are there, as they are now."""
-        return await self._folder.attachments(paths)
-
-    def read(self, file: LooseFile) -> AsyncIterator[bytes]:
-        """The file's bytes in chunks; raises ``NotFound`` where it is gone."""
-        return self._folder.read_attachment(AttachmentPath(file.path))
-
-    def _scan(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
-        loose, found = self._folder.listing().loose, dict[str, LooseFile]()
-        pages = {
-            folder: self._pages_in(folder)
-            for folder in {path.rpartition("/")[0] for path in paths}
-        }
-        # the disk may spell a name in another form of Unicode than the link does
-        names = () if all(map(str.isascii, paths)) else loose
-        forms = {in_form_c(name): name for name in names}
-        with (
-            safe_open.opened_root(self._root) as root,
-            safe_open.Folders(root) as folders,
-        ):
-            for path in sorted(paths):
-                folder, _, name = path.rpartition("/")
-                is_kept_out = self._folder.keeps_out(AttachmentPath(path))
-                if is_kept_out or name in pages[folder]:
-                    continue
-                spelled = path if path.isascii() else forms.get(in_form_c(path), path)
-                file = self._index.look(folders, spelled)
-                if file is not None:
-                    found[path] = LooseFile(spelled, file.digest, file.size)
-        self._index.keep()
-        return found
-
-    def _pages_in(self, folder: str) -> frozenset[str]:
-        try:
-            files = [
-                split_extension(each.name) for each in (self._root / folder).iterdir()
-            ]
-        except OSError:
-            return frozenset()
-        return frozenset(file[0] for file in files if file is not None)
 
 
 def _is_loose(path: str) -> bool:

@@ -31,7 +31,7 @@ from wikisync.core.model import (
 )
 from wikisync.errors import Rejected, RemoteError, WikisyncError
 from wikisync.folder.naming import is_unlisted
-from wikisync.folder.replica import LooseFiles
+from wikisync.folder.replica import FolderReplica
 from wikisync.markup.retarget import link_targets, to_folder, to_wiki
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import FetchedFile, WriteKind
@@ -73,7 +73,7 @@ class TranslatedWiki:
     """A ``RemoteReplica`` whose texts are as the folder writes them."""
 
     def __init__(
-        self, wiki: RemoteReplica, files: LooseFiles, state: WikiState
+        self, wiki: RemoteReplica, files: FolderReplica, state: WikiState
     ) -> None:
         self._wiki, self.name = wiki, wiki.name
         self._files = files
@@ -324,9 +324,9 @@ class TranslatedWiki:
         base, uploads = self._state.base(), self._state.uploads()
         fetched = self._fetched or {}
         changed = {p for p, file in fetched.items() if isinstance(file, LooseFile)}
-        paths = await self._files.listed() | changed | uploads.keys()
+        paths = await self._files.loose_files() | changed | uploads.keys()
         pages = self._state.linking(paths)
-        there = await self._files.at(pages.keys())
+        there = await self._files.files_at(pages.keys())
         expected = defaultdict[Slug, set[str]](set)
         for path, slugs in pages.items():
             file = fetched.get(path) or there.get(path)
@@ -397,13 +397,13 @@ class TranslatedWiki:
             return True
         if any(isinstance(fetched.get(path), LooseFile) for path in paths):
             return True
-        return bool(await self._files.at(paths))
+        return bool(await self._files.files_at(paths))
 
     def _versions(
         self, slug: Slug, target: LinkTarget
     ) -> Mapping[Digest, AttachmentPath]:
         """Where the wiki has what a link on a page led to at any time."""
-        path = self._files.path_of(self._state.file_of(slug), target)
+        path = self._files.linked_path(self._state.file_of(slug), target)
         return self._state.uploads().get(in_form_c(path or ""), {})
 
     async def _find(
@@ -413,8 +413,8 @@ class TranslatedWiki:
         if self._fetched is None:
             self._fetched = await self._scan()
         file, fetched = self._state.file_of(slug), self._fetched
-        paths = {one: self._files.path_of(file, one) for one in targets}
-        there = await self._files.at([one for one in paths.values() if one])
+        paths = {one: self._files.linked_path(file, one) for one in targets}
+        there = await self._files.files_at([one for one in paths.values() if one])
         return {
             target: fetched.get(path) or there.get(path)
             for target, path in paths.items()
@@ -450,7 +450,7 @@ class TranslatedWiki:
 
     async def _scan(self) -> Mapping[str, _Held]:
         known, found = self._state.attachments(), dict[str, _Held]()
-        for path, file in (await self._files.there(known)).items():
+        for path, file in (await self._files.attachments(known)).items():
             fetched = known[path]
             # another file than the wiki's means itself once it was uploaded
             is_own = not fetched.version and not is_upload(path)
@@ -467,7 +467,8 @@ class TranslatedWiki:
             return False
         if file.digest not in self._pointers:
             try:
-                content = b"".join([chunk async for chunk in self._files.read(file)])
+                chunks = self._files.read_attachment(AttachmentPath(file.path))
+                content = b"".join([chunk async for chunk in chunks])
             except WikisyncError:
                 return False  # who reads it will say what is wrong
             self._pointers[file.digest] = is_pointer(content)
@@ -520,8 +521,9 @@ class TranslatedWiki:
                 )
             name = file.path.rpartition("/")[2]
             # one whose answer is lost is sent again: nothing lists uploads
+            chunks = self._files.read_attachment(AttachmentPath(file.path))
             stored = await self._wiki.write_attachment(
-                AttachmentPath(f"uploads/{name}"), self._files.read(file)
+                AttachmentPath(f"uploads/{name}"), chunks
             )
             # of what was sent: it may have been saved again since it was read
             path = AttachmentPath(stored.path)

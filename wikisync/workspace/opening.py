@@ -23,7 +23,7 @@ from wikisync.core.system.private import make_private_folder
 from wikisync.errors import Halted, NotFound, StateError, SyncError, WikisyncError
 from wikisync.folder.ignore import CONFIG_FILE
 from wikisync.folder.index import FolderIndex
-from wikisync.folder.replica import FolderReplica, LooseFiles
+from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import folder_error, make_folder
 from wikisync.folder.workspace import (
     FolderIdentity,
@@ -197,7 +197,7 @@ class OpenWorkspace(Struct, eq=False):
             is_live = holder_of(self.workspace.private) is not None
             copy = State.copy(self.state.path, is_live=is_live)
             seen = self.stack.enter_context(copy).wiki(wiki.owner)
-        remote = TranslatedWiki(RememberedWiki(seen), LooseFiles(own), known)
+        remote = TranslatedWiki(RememberedWiki(seen), own, known)
         return Cycle(remote, self.local(wiki, own), known, options, linked=remote)
 
     async def synced(
@@ -242,7 +242,7 @@ class OpenWorkspace(Struct, eq=False):
         )
         settle_s = self.workspace.config.sync.settle_ms / 1000
         own = self._folder(wiki, settle_s=settle_s)
-        translated = TranslatedWiki(remote, LooseFiles(own), known)
+        translated = TranslatedWiki(remote, own, known)
         return SyncedWiki(
             section=wiki,
             remote=translated,
