@@ -115,8 +115,16 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
             yield error
 
 
-async def finish(work: Awaitable[T], stop: Callable[[], object] = lambda: None) -> T:
-    """What work comes to; cancelled, it is told to stop and waited for to its end."""
+async def finish(
+    work: Awaitable[T],
+    stop: Callable[[], object] = lambda: None,
+    *,
+    within_s: float | None = None,
+) -> T:
+    """What work comes to; cancelled, it is told to stop and waited for to its end.
+
+    No longer than ``within_s``: then it goes on, and what it raises is nobody's.
+    """
     import asyncio
 
     future = asyncio.ensure_future(work)  # noqa: TID251 - waited for here
@@ -124,10 +132,14 @@ async def finish(work: Awaitable[T], stop: Callable[[], object] = lambda: None) 
         return await asyncio.shield(future)
     except asyncio.CancelledError:
         stop()
-        while not future.done():
+        # else the interpreter reports an error that nobody waits for any more
+        future.add_done_callback(lambda one: one.cancelled() or one.exception())
+        loop, left_s = asyncio.get_running_loop(), within_s
+        ends_at = loop.time() + (within_s or 0.0)
+        while not future.done() and (left_s is None or left_s > 0):
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([future])
-        future.exception()
+                await asyncio.wait([future], timeout=left_s)
+            left_s = None if within_s is None else ends_at - loop.time()
         raise
 
 

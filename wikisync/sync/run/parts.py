@@ -7,7 +7,7 @@ import contextlib
 import errno
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Protocol, TypeVar
 
@@ -38,6 +38,8 @@ T = TypeVar("T")
 THREAD_CHARS_MIN = 100_000
 """Work on shorter texts is done before a thread could begin with it."""
 FINISH_TIMEOUT_S = 10.0
+"""How long an interrupt waits for a write and its record; what is left then, the next
+cycle finds by comparing."""
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """What no other page will survive either."""
 
@@ -372,37 +374,6 @@ async def on_texts(work: Callable[[], T], *texts: str) -> T:
     if max(map(len, texts), default=0) < THREAD_CHARS_MIN:
         return work()
     return await asyncio.to_thread(work)
-
-
-async def finish(work: Coroutine[None, None, T]) -> T:
-    """Run work that must not stop half way, also when the caller is cancelled.
-
-    The cancellation is raised once the work has ended, or after ``FINISH_TIMEOUT_S``:
-    then the next cycle finds by comparing what it did.
-    """
-    ended = asyncio.Event()
-    is_left = False
-
-    async def run() -> T:
-        try:
-            return await work
-        except WikisyncError as error:
-            if not is_left:
-                raise
-            # nobody waits for it any more, and the next cycle sees what came of it
-            log.info("failed after it was interrupted: %s", error.message)
-            raise asyncio.CancelledError from error
-        finally:
-            ended.set()
-
-    try:
-        return await asyncio.shield(run())
-    except asyncio.CancelledError:
-        is_left = True
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(FINISH_TIMEOUT_S):
-                await ended.wait()
-        raise
 
 
 def is_disk_error(error: FolderError) -> bool:

@@ -24,7 +24,7 @@ from wikisync import errors
 from wikisync.core import model
 from wikisync.core.fetching import MISSING_HINT, Fetching, Spellings, Unfetched
 from wikisync.core.mentions import is_upload, unmet_mentions
-from wikisync.core.system.parallel import each, plain_errors
+from wikisync.core.system.parallel import each, finish, plain_errors
 from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import ledger
@@ -122,9 +122,9 @@ class _Pulls:
             batch.append(fetched)
             chars += len(fetched[0].content)
             if len(batch) >= BATCH_PAGES or chars >= BATCH_CHARS:
-                await parts.finish(self._write_batch(batch))
+                await finish(self._write_batch(batch), within_s=parts.FINISH_TIMEOUT_S)
                 batch, chars = [], 0
-        await parts.finish(self._write_batch(batch))
+        await finish(self._write_batch(batch), within_s=parts.FINISH_TIMEOUT_S)
 
     async def _write_batch(self, batch: list[_Fetched]) -> None:
         pages = [
@@ -388,7 +388,7 @@ async def _is_done(
 ) -> bool:
     """Do it, and say so where the page changed meanwhile, or cannot be written."""
     try:
-        await parts.finish(work)
+        await finish(work, within_s=parts.FINISH_TIMEOUT_S)
     except (errors.PreconditionFailed, errors.NotFound) as error:
         cycle.tally.supersede(slug, error)
     except errors.FolderError as error:

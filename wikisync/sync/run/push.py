@@ -20,10 +20,11 @@ from msgspec.structs import replace
 from wikisync import errors
 from wikisync.core import model
 from wikisync.core.mentions import ways_lead_to
+from wikisync.core.system.parallel import finish
 from wikisync.merging.metadata import front_matter_of
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.ledger import NO_DIGEST, NO_SLUG, Agreed, Intent, WriteKind
-from wikisync.sync.run.parts import UNAGREED, Cycle, finish
+from wikisync.sync.run.parts import FINISH_TIMEOUT_S, UNAGREED, Cycle
 from wikisync.sync.run.pull import rebase
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class Pushes:
             self._lose(action)  # the first one of them reported why
             return
         try:
-            await finish(self._send(action))
+            await finish(self._send(action), within_s=FINISH_TIMEOUT_S)
         except errors.AuthenticationFailed:
             raise
         except errors.RateLimited as error:
