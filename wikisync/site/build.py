@@ -11,6 +11,7 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.errors import SiteError
@@ -72,9 +73,7 @@ def build_site(
         last = LastBuild(store, output)
         note = last.note
         if note is NO_NOTE:
-            from wikisync.site.index import bounded_reader  # slow to load
-
-            bounded_reader().prepare()  # all pages need it: it starts meanwhile
+            _reader().prepare()  # all pages need it: it starts meanwhile
         scanned = [
             scan_wiki(source, store, page_templates=options.page_templates)
             for source in sources
@@ -84,6 +83,8 @@ def build_site(
         ]
         made_by = program_fingerprint(), theme.fingerprint, options_text(options)
         inputs = hash_of(*made_by, seen, staying)
+        if note.inputs != inputs and any(wiki.has_news for wiki in scanned):
+            _reader().prepare()
         attempts = Attempts(
             options.slow_pages_seconds, retries=options.retries, clock=clock
         )
@@ -96,8 +97,7 @@ def build_site(
         ):
             for wiki in (one for one in scanned if one.loose.seen):
                 settle(wiki, store)
-            unchanged = Changes(0, len(files), 0, files, ())
-            return _report(note, scanned, unchanged)
+            return _report(note, scanned, Changes(0, len(files), 0, files, ()))
         place = open_output(output, files)
         from wikisync.site.writing import SiteWriting  # slow to load: see there
 
@@ -118,12 +118,17 @@ def build_site(
     try:
         return with_cache(cache, built)
     except BaseException:
-        from wikisync.site.index import bounded_reader  # slow to load
-
-        bounded_reader().close()
+        _reader().close()
         raise
     finally:
         gc.set_threshold(*thresholds)
+
+
+def _reader() -> Any:
+    """What parses pages; it takes as long to start as what comes before the first."""
+    from wikisync.site.index import bounded_reader  # slow to load
+
+    return bounded_reader()
 
 
 def _refuse_leaving(

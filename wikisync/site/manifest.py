@@ -242,7 +242,7 @@ def manifest_parts(
 
 def content_type(path: str) -> str:
     """Content type of an output file by its extension."""
-    return _TYPES.get(file_extension(path.rpartition("/")[2]), OCTETS)
+    return _TYPES.get(file_extension(path), OCTETS)
 
 
 def unusable(path: Path, exc: OSError) -> SiteError:

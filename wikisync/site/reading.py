@@ -89,10 +89,8 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
     words = packed_words(document_words(shown, parsed.sections, tags, parsed.slug))
     text = msgspec.msgpack.encode(DocumentText.of(parsed.sections))
     digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass"))
-    for part in (words, text):
-        digest.update(b"\0" + part)
-    kept = msgspec.structs.replace(parsed, sections=())
-    packed = msgspec.msgpack.encode(kept)
+    digest.update(b"\0%b\0%b" % (words, text))
+    packed = msgspec.msgpack.encode(msgspec.structs.replace(parsed, sections=()))
     searched = msgspec.msgpack.encode(SearchedBody(words, text))
     unkept, places = "", [NO_PLACE] * 3
     try:

@@ -68,9 +68,6 @@ class SiteWriting:
         apart: Path | None,
         progress: Progress,
     ) -> None:
-        if any(wiki.has_news for wiki in scanned):
-            # it takes as long to start as all that comes before the first page
-            bounded_reader().prepare()
         self._scanned = scanned
         self._page_count = sum(len(wiki.pages) for wiki in scanned)
         self._theme = theme
