@@ -16,10 +16,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.site.sites import Studio
+from tests.support.bending import bending_proxy
 from tests.support.bucket_server import got
 from wikisync.errors import PreconditionFailed, SiteError
 from wikisync.fleet.parts import BucketServer
 from wikisync.site.bucket import (
+    ACCESS_HINT,
     RECORD,
     Bucket,
     Uploaded,
@@ -334,6 +336,27 @@ async def test_bucket_that_is_away_is_a_problem_and_is_tried_again(
     assert shelf.get("guide.html") is None
     assert await published() == []
     assert await shelf.is_whole()
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "hint"),
+    [(507, "StorageFull", None), (403, "QuotaExceeded", ACCESS_HINT)],
+)
+async def test_storage_says_why_it_takes_no_object(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, status: int, code: str, hint: str
+) -> None:
+    said = f'<?xml version="1.0"?><Error><Code>{code}</Code></Error>'.encode()
+    async with bending_proxy(shelf.server.address) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        bucket = open_bucket(shelf.url)
+        with (
+            proxy.bend(method="PUT", status=status, body=said),
+            pytest.raises(SiteError, match=rf"a\.html: .*code: {status}") as caught,
+        ):
+            await bucket.put("a.html", b"x", "")
+    assert caught.value.message.endswith(f" ({code})")
+    assert caught.value.hint == hint
+    assert "retries" not in caught.value.message
 
 
 async def test_server_that_stands_still_is_waited_for(shelf: Shelf) -> None:

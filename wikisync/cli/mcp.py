@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from wikisync.cli.options import flag, token_option, workspace_option
+from wikisync.core.system.parallel import leaves
 from wikisync.core.version import __version__
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.workspace.agent import Agent
@@ -81,10 +82,7 @@ def command(
         server.run()
     except ExceptionGroup as error:
         # such as that the agent's program is gone, which the SDK's tasks find out
-        reason: BaseException = error
-        while isinstance(reason, BaseExceptionGroup):
-            reason = reason.exceptions[0]
-        raise reason from error
+        raise next(leaves(error)) from error
 
 
 def _with_answers(

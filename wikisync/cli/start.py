@@ -44,11 +44,9 @@ def _stopped(*_signal: object) -> None:
 
 def open_closed_streams() -> None:
     """Let what nobody wants to read go nowhere (``wikisync sync >&-``)."""
-    # in the order of their numbers: each takes the lowest that is free
-    if sys.stdin is None:
-        # one that cannot be read: a text that never came is not an empty one
-        sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY))
-    if sys.stdout is None:
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
-    if sys.stderr is None:
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    # in the order of their numbers: each takes the lowest that is free; stdin cannot be
+    # read then: a text that never came is not an empty one
+    for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8"))

@@ -207,10 +207,13 @@ class Bucket:
         raise self._failed("remove", path, said)
 
     def _failed(self, act: str, path: str, exc: Exception) -> SiteError:
-        said = str(exc).partition("<?xml")[0].strip() or type(exc).__name__
-        said = said.splitlines()[0]
+        why, _, body = str(exc).partition("<?xml")
+        why = why.strip().partition("\n")[0].rpartition(" - ")[2].strip(" :")
+        if code := body.partition("<Code>")[2].partition("<")[0]:
+            why += f" ({code[:60]})"
         name = f"{self.url}/{path}".rstrip("/")
-        return SiteError(f"cannot {act} {name}: {said.strip(' :')}", hint=ACCESS_HINT)
+        hint = None if " code: 5" in why else ACCESS_HINT  # full, or in trouble
+        return SiteError(f"cannot {act} {name}: {why or type(exc).__name__}", hint=hint)
 
 
 def open_bucket(url: str) -> Bucket:

@@ -99,7 +99,7 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        first = min(_leaves(group), key=lambda error: isinstance(error, WikisyncError))
+        first = min(leaves(group), key=lambda error: isinstance(error, WikisyncError))
         # before Python 3.13 the group's own cancellation may stay counted, and before
         # 3.11.3 the next timeout is then no TimeoutError
         if task and task.cancelling() > before and isinstance(first, WikisyncError):
@@ -107,10 +107,11 @@ def plain_errors() -> Iterator[None]:
         raise first from first.__cause__
 
 
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+def leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    """The errors in a group and in the groups inside it."""
     for error in group.exceptions:
         if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
+            yield from leaves(error)
         else:
             yield error
 
