@@ -4,7 +4,6 @@ import hashlib
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Set
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -275,20 +274,6 @@ def test_shard_that_lies_about_its_age_is_not_believed() -> None:
             files[name] = shelf._left[name] = lie
     documents["7.html"] = document("7.html", " ".join(WORDS))
     shelf.update(documents)
-    assert shelf.files == search.build_shards(documents.values())
-
-
-def test_scores_that_a_file_took_give_the_same_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of a hundred thousand pages would be a hundred megabytes."""
-    texts = [" ".join(WORDS[n % 3 :: 1 + n % 5]) for n in range(40)]
-    documents = {f"{n}.html": document(f"{n}.html", t) for n, t in enumerate(texts)}
-    shelf = Shelf()
-    monkeypatch.setattr(search, "SCORES_HELD_MAX", len(WORDS))
-    with (tmp_path / "spool").open("w+b") as shelf.spool:
-        shelf.update(documents)
-        assert shelf.spool.seek(0, 2) > 4 * len(WORDS)
     assert shelf.files == search.build_shards(documents.values())
 
 

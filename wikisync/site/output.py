@@ -116,9 +116,9 @@ class Output:
 
     def current(self, path: str) -> Digest | None:
         """Digest of what lies at a path now; None where nothing of ours does."""
-        full, state = self.root / path, self._trusted.get(path)
-        if state and _is_as_left(self._top, path, state):
+        if (state := self._trusted.get(path)) and _is_as_left(self._top, path, state):
             return state.digest
+        full = self.root / path
         is_file = full.is_file() and not full.is_symlink()
         return _file_digest(full) if is_file else None
 

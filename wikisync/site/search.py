@@ -36,18 +36,10 @@ import contextlib
 import hashlib
 from array import array
 from collections import defaultdict, deque
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    MutableMapping,
-    Set,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from functools import cache
 from itertools import groupby
-from typing import IO, Any
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -69,9 +61,6 @@ DOCUMENTS_PER_SHARD = 32
 KEY_LIST_BYTES_MAX = 1024
 HEADINGS_MAX = 16
 """Of a document, beside its title; the others are beside its texts."""
-
-SCORES_HELD_MAX = 8 * 1024 * 1024
-"""Of four bytes each."""
 
 _SLOTS_MIN = 16
 
@@ -143,9 +132,6 @@ def search_document(key: DocumentKey, body: bytes) -> SearchDocument:
 class IndexPlace:
     """Where files and whole shards of an index lie, and words; here nothing yet."""
 
-    spool: IO[bytes] | None = None
-    """A file for scores that would fill the memory."""
-
     def __init__(self, put: Callable[[str, bytes], None]) -> None:
         self.put = put
 
@@ -162,41 +148,9 @@ class IndexPlace:
         return None
 
 
-class WordScores(defaultdict[str, search_terms.Scores]):
-    """By word, the changed scores of documents, in the rising order of their numbers.
-
-    They are some hundred a page, each of four bytes: a file takes them, if there is
-    one, as often as they are ``SCORES_HELD_MAX``.
-    """
-
-    def __init__(self, spool: IO[bytes] | None = None) -> None:
-        super().__init__(search_terms.new_scores)
-        self._spool, self._held = spool, 0
-        self._parts = defaultdict[str, search_terms.Scores](search_terms.new_scores)
-        """By word, the beginning and length of each of its parts in the file."""
-
-    def add(self, words: Collection[str], scores: Iterable[int]) -> None:
-        """Add the score of one document for each of its words."""
-        # hundreds a page: no step of a loop for each
-        deque(map(array.append, map(self.__getitem__, words), scores), 0)
-        self._held += len(words)
-        if self._spool and self._held >= SCORES_HELD_MAX:
-            for word, held in self.items():
-                self._parts[word].extend([self._spool.tell() // 4, len(held)])
-                self._spool.write(held)
-                del held[:]
-            self._held = 0
-
-    def pop(self, word: str, *_: Any) -> Any:
-        """Take out the scores of a word."""
-        scores, parts = search_terms.new_scores(), iter(self._parts.pop(word, ()))
-        for start, count in zip(parts, parts, strict=True):
-            if self._spool:
-                self._spool.seek(4 * start)
-                scores.fromfile(self._spool, count)
-        return scores + super().pop(word)
-
-
+WordScores = defaultdict[str, search_terms.Scores]
+"""By word, the changed scores of documents, added in the rising order of their numbers:
+some hundred a page, each of four bytes."""
 Load = Callable[[DocumentKey], SearchDocument]
 """A document with its text."""
 
@@ -240,7 +194,7 @@ class IndexUpdate:
 
     def write(self) -> IndexState:
         """Keep or put every file of the index; what the next update has to know."""
-        scores = WordScores(self._place.spool)
+        scores = WordScores(search_terms.new_scores)
         self._update_documents(scores)
         index: dict[str, object] = {
             "count": len(self._now),
@@ -315,9 +269,11 @@ class IndexUpdate:
             words, letters = changed, changed.values()
         first = search_terms.score_of(slot, "")
         codes = {letter: first + rank for letter, rank in search_terms.RANKS.items()}
-        scores.add(words, map(codes.__getitem__, letters))
+        # hundreds a page: no step of a loop for each
+        added = map(codes.__getitem__, letters)
+        deque(map(array.append, map(scores.__getitem__, words), added), 0)
 
-    def _words(self, document: SearchDocument) -> tuple[Collection[str], Iterable[str]]:
+    def _words(self, document: SearchDocument) -> tuple[Iterable[str], Iterable[str]]:
         """The words of a document, and the letter of each."""
         if document.words:
             return unpacked_words(document.words)
@@ -333,7 +289,7 @@ class IndexUpdate:
             with contextlib.suppress(search_terms.ShardLost):
                 return self._changed_terms(scores)
         self._before = NO_INDEX
-        all_scores = WordScores(self._place.spool)
+        all_scores = WordScores(search_terms.new_scores)
         for slot in self._now:
             self._rescore(slot, lambda slot: self._load(self._now[slot]), all_scores)
         return self._changed_terms(all_scores)
@@ -350,7 +306,7 @@ class IndexUpdate:
         self,
         kind: str,
         shards_before: Mapping[str, search_terms.TermShard],
-        scores: MutableMapping[str, search_terms.Scores],
+        scores: dict[str, search_terms.Scores],
         ends: dict[str, search_terms.Scores] | None = None,
     ) -> dict[str, search_terms.TermShard]:
         """Keep or put every shard of a kind.

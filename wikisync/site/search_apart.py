@@ -1,7 +1,6 @@
 """A search index that is made from nothing, by ``search_worker``."""
 
 import pickle
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -28,10 +27,7 @@ def made(job: NewIndex) -> Answer:
     bodies = Bodies(job.bodies)
     places = pickle.loads(bodies.read(job.documents))  # noqa: S301 - from our own parent
     files: list[Written] = []
-    with (
-        opened_staging(job.output) as staging,
-        tempfile.TemporaryFile(dir=job.bodies.parent) as spool,
-    ):
+    with opened_staging(job.output) as staging:
 
         def put(name: str, content: bytes) -> None:
             files.append(staging.put(SEARCH_FOLDER + name, content))
@@ -40,6 +36,5 @@ def made(job: NewIndex) -> Answer:
             return search.search_document(key, bodies.read(places[key]))
 
         place = search.IndexPlace(put)
-        place.spool = spool
         state = search.IndexUpdate(search.NO_INDEX, places, load, place).write()
     return Answer(tuple(files), state=msgspec.msgpack.encode(state))

@@ -14,14 +14,7 @@ import hashlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    MutableMapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from itertools import accumulate, chain, compress
 from operator import add, sub
@@ -102,7 +95,7 @@ class _Block(Struct):
 
 def changed_shards(
     before: Mapping[str, TermShard],
-    changes: MutableMapping[str, Scores],
+    changes: dict[str, Scores],
     read: Callable[[str], str | None],
     put: Callable[[str, str, str], None],
     known: dict[str, Scores] | None = None,
@@ -206,7 +199,7 @@ def _text_of(
 def _edited(
     text: str,
     words: Sequence[str],
-    changes: MutableMapping[str, Scores],
+    changes: dict[str, Scores],
     known: dict[str, Scores] | None,
 ) -> list[_Block]:
     """The words of a shard with other scores of some, in no order."""
