@@ -13,6 +13,7 @@ from yarl import URL
 
 from tests.support.archive import unpack
 from tests.support.preview import HASH, WAIT_S, Desk, Reader, Window
+from wikisync.core.system.running import beside
 from wikisync.errors import ConfigError, SiteError
 from wikisync.site.cache import CACHE_NAME
 from wikisync.site.preview import following
@@ -21,6 +22,7 @@ from wikisync.site.preview import world as preview_world
 from wikisync.site.preview.pages import Rendered
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
 from wikisync.site.preview.site import LiveSite
+from wikisync.site.preview.windows import Windows
 from wikisync.site.preview.world import PreviewInputs
 
 # Pages ------------------------------------------------------------------------------
@@ -356,6 +358,22 @@ async def test_a_window_hears_something_also_where_nothing_is_new(
     monkeypatch.setattr("wikisync.site.preview.windows.WORD_S", 0.05)
     async with desk.previewing() as reader, reader.window() as window:
         assert await window.hear() == await window.hear()
+
+
+async def test_a_window_hears_something_where_others_have_news_all_the_time(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page beside one that somebody writes said that the preview does not answer."""
+    monkeypatch.setattr("wikisync.site.preview.windows.WORD_S", 0.05)
+
+    async def wake(windows: Windows) -> None:
+        while True:
+            windows.wake()
+            await asyncio.sleep(0)
+
+    async with desk.previewing() as reader, reader.window() as window:
+        async with beside(wake(reader.preview._windows)):
+            assert await window.hear() == await window.hear()
 
 
 async def test_what_is_asked_when_the_preview_ends_is_answered_in_a_sentence(

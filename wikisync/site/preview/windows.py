@@ -96,21 +96,20 @@ async def _tell(
     news: Callable[[], Awaitable[News]],
 ) -> None:
     """Say what is new whenever something is, until the window closes."""
-    last = b""
+    last, due_s, loop = b"", 0.0, asyncio.get_running_loop()
     while not socket.closed:
         woken.clear()
         try:
             text = msgspec.json.encode(await news())
-            if text != last:
+            # it may be woken all the time for what other windows show
+            if text != last or loop.time() >= due_s:
                 await socket.send_str(text.decode())
+                last, due_s = text, loop.time() + WORD_S
         except (ConnectionError, Stopped):
             return
-        last = text
-        try:
-            async with asyncio.timeout(WORD_S):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(due_s):
                 await woken.wait()
-        except TimeoutError:
-            last = b""
 
 
 class Stopped(Exception):
