@@ -29,7 +29,8 @@ config: config core.decoding core.layout core.model core.packaged core.system.pr
     errors
 api: api contract core.contents core.decoding core.git_log core.git_trees
     core.messages core.model core.origin core.packaged core.system.locks
-    core.system.private core.terminal core.version core.versions errors
+    core.system.parallel core.system.private core.terminal core.version core.versions
+    errors
 folder: core.decoding core.layout core.model core.packaged core.system.file_status
     core.system.libc core.system.locks core.system.parallel core.system.private
     core.terminal core.version errors folder

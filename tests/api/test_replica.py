@@ -10,7 +10,12 @@ from wikisync.api.scan import LISTED_BYTES_MAX
 from wikisync.api.settings import MEBIBYTE, ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core import model
-from wikisync.errors import NotFound, ProtocolViolation, Unavailable
+from wikisync.errors import (
+    AuthenticationFailed,
+    NotFound,
+    ProtocolViolation,
+    Unavailable,
+)
 
 PAGES = {"home": "hello", "dir/a": "A"}
 HOME = model.Slug("home")
@@ -220,6 +225,16 @@ async def test_service_that_went_away_ends_the_scan(
     with pytest.raises(Unavailable):
         await odd.snapshot()
     assert len(wire.requests) < 100
+
+
+async def test_token_that_is_refused_on_the_way_ends_the_scan(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    wire.will(json_answer([record(f"p{n}", content=None) for n in range(3)]))
+    wire.will(json_answer({"message": "401 Unauthorized"}, 401))
+    wire.repeats = True
+    with pytest.raises(AuthenticationFailed):
+        await odd.snapshot()
 
 
 async def test_service_without_any_list_gives_the_first_error(

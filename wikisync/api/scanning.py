@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync import errors
@@ -32,6 +31,7 @@ from wikisync.api.trees import (
 from wikisync.api.wikis import PageList, Wiki
 from wikisync.core.git_trees import TreeMissing
 from wikisync.core.model import Slug, Snapshot
+from wikisync.core.system.parallel import each
 
 log = logging.getLogger(__name__)
 
@@ -334,40 +334,21 @@ class Scanning:
 
         RemoteError where the service is gone or refuses the token, or as ``read``.
         """
-        waiting, failures = iter(slugs), _Failures()
+        failed_in_row = 0
 
-        async def some() -> None:
-            for slug in waiting:
-                if failures.fatal is not None:
-                    return
-                try:
-                    await read(slug)
-                except Unexplained as reason:
-                    failures.fatal = reason
-                except errors.RemoteError as error:
-                    failures.note(error)
-                    scan.pages.pop(slug, None)
-                    scan.unreadable.add(slug)
-                    scan.fail(UNREADABLE, slug, error.message, error.hint or "")
-                else:
-                    failures.in_row = 0
+        async def one(slug: Slug) -> None:
+            nonlocal failed_in_row
+            try:
+                await read(slug)
+            except errors.RemoteError as error:
+                failed_in_row += isinstance(error, errors.Unavailable)
+                refused = errors.AuthenticationFailed | errors.RateLimited
+                if isinstance(error, refused) or failed_in_row >= UNAVAILABLE_MAX:
+                    raise
+                scan.pages.pop(slug, None)
+                scan.unreadable.add(slug)
+                scan.fail(UNREADABLE, slug, error.message, error.hint or "")
+            else:
+                failed_in_row = 0
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(READS_MAX, len(slugs))):
-                group.create_task(some())
-        if failures.fatal is not None:
-            raise failures.fatal
-
-
-class _Failures(Struct):
-    """Failures of the single reads of one scan."""
-
-    in_row: int = 0
-    fatal: errors.RemoteError | Unexplained | None = None
-
-    def note(self, error: errors.RemoteError) -> None:
-        """One page that cannot be read is a problem; a service that is gone ends it."""
-        self.in_row += isinstance(error, errors.Unavailable)
-        refused = isinstance(error, errors.AuthenticationFailed | errors.RateLimited)
-        if refused or self.in_row >= UNAVAILABLE_MAX:
-            self.fatal = self.fatal or error
+        await each(slugs, one, in_flight=READS_MAX)
