@@ -337,7 +337,7 @@ class Schedule:
             bring_contents(self.world, folder)
         if self.weather.rights:
             self.world.rights = "write"
-            loop.now_s += REFUSAL_S  # what was refused is tried again then
+            loop.now_s += 2 * REFUSAL_S  # after it, though the clock was set back
         self.verdict.steps = self.world.steps
         self.world.crashes_at.clear()
         await self.rest(loop)
