@@ -23,6 +23,7 @@ from wikisync.site.cache import (
     Cache,
     CacheDamaged,
     LastBuild,
+    Stage,
     open_cache,
     part_of,
     with_cache,
@@ -166,7 +167,7 @@ def test_sweep_keeps_what_is_used_once_the_rest_is_much(tmp_path: Path) -> None:
         for key in keys:
             store(cache, b"body of %b" % key, key)
         size = cache.bodies.path.stat().st_size
-        cache.sweep("parsed", 4, lambda: keys[:4])
+        cache.sweep(4, lambda _: keys[:4])
         left = [cache.facts("parsed", key) for key in keys]
         bodies = [cache.body("parsed", key) for key in keys[:4]]
         assert cache.bodies.path.stat().st_size < size / 20
@@ -181,7 +182,7 @@ def test_note_that_fails_takes_a_sweep_back_too(tmp_path: Path) -> None:
         for key in keys:
             store(cache, b"body of %b" % key, key)
     with suppress(KeyboardInterrupt), open_cache(tmp_path) as cache:
-        cache.sweep("parsed", 4, lambda: keys[-4:])
+        cache.sweep(4, lambda _: keys[-4:])
         with cache.all_or_nothing():
             raise KeyboardInterrupt
     with open_cache(tmp_path) as cache:
@@ -207,17 +208,54 @@ def test_sweep_that_is_interrupted_leaves_the_cache_as_it_was(
             store(cache, b"body of %b" % key, key)
     monkeypatch.setattr(Bodies, "add", add)
     with suppress(KeyboardInterrupt), open_cache(tmp_path) as cache:
-        cache.sweep("parsed", 5, lambda: keys[:5])
+        cache.sweep(5, lambda _: keys[:5])
     with open_cache(tmp_path) as cache:
         bodies = [cache.body("parsed", key) for key in keys]
     assert bodies == [b"body of %b" % key for key in keys]
+
+
+def test_sweep_finds_few_texts_that_are_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person who wrote in a page of 1 MB filled a disk: 3 MB for each key.
+
+    The first sweep of a cache takes what is there for used.
+    """
+    monkeypatch.setattr(cache_module, "SPARE_BYTES", 1000)
+    sizes = []
+    for key in (b"a", b"b", b"c", b"d", b"e"):
+        with open_cache(tmp_path) as cache:
+            store(cache, b"x" * 1000, key)
+            cache.sweep(1, only(key))
+            sizes.append(cache.bodies.path.stat().st_size)
+            assert cache.body("parsed", key) == b"x" * 1000
+    assert sizes == [1000, 2000, 3000, 1000, 2000]
+
+
+def test_sweeps_of_one_process_leave_two_files_of_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A preview or an editor may run for weeks."""
+    monkeypatch.setattr(cache_module, "SPARE_BYTES", 0)
+    with open_cache(tmp_path) as cache:
+        cache.sweep(1, only(b""))
+        for key in (b"a", b"b", b"c", b"d", b"e"):
+            store(cache, b"x" * 1000, key)
+            cache.sweep(1, only(key))
+        assert len([*tmp_path.glob("site-*")]) == 2
+        assert cache.body("parsed", b"e") == b"x" * 1000
+
+
+def only(key: bytes) -> Callable[[Stage], list[bytes]]:
+    """What a build used that has one text."""
+    return lambda _: [key]
 
 
 def test_sweep_of_little_waste_is_left_for_later(tmp_path: Path) -> None:
     """A page that is put back as it was need not be parsed again."""
     with open_cache(tmp_path) as cache:
         store(cache, b"body", b"old")
-        cache.sweep("parsed", 0, tuple)
+        cache.sweep(0, lambda _: ())
         assert cache.body("parsed", b"old") == b"body"
 
 

@@ -58,6 +58,10 @@ FILES_PER_ROW = 4096
 """All in one value would be in memory several times at once."""
 SPARE_ROWS = 200
 """Rows of earlier texts that are kept before the cache is swept."""
+SPARE_BYTES = 128 * 1024 * 1024
+"""The same of their texts: who writes in a page of 1 MB makes 3 MB by each key."""
+KEPT_BYTES = b"kept bytes"
+"""The key of how large the texts were when all were of use."""
 SUM_BYTES = 4
 """Of the checksum, with which every value begins."""
 
@@ -201,32 +205,41 @@ class Cache:
         self._new = {}
 
     def sweep(
-        self,
-        stage: Stage,
-        used: int,
-        live: Callable[[], Iterable[bytes]],
-        site: int = 0,
+        self, used: int, live: Callable[[Stage], Iterable[bytes]], site: int = 0
     ) -> None:
-        """Remove rows that the build did not use, once they have become many.
+        """Remove rows that the build did not use, once they or their texts are many.
 
-        ``live`` gives the keys that it used, and is asked only then.  What builds of
-        other sites noted goes with them: it counts on rows.
+        ``live`` gives the keys that it used of a stage, and is asked only then.  What
+        builds of other sites noted goes with them: it counts on rows.
         """
         self._write_new()
-        found = self.rows(f"SELECT count(*) FROM {stage}")  # noqa: S608 - a literal
-        if found[0][0] <= 2 * used + SPARE_ROWS:
+        counts = [self.rows(f"SELECT count(*) FROM {it}")[0][0] for it in STAGES]  # noqa: S608
+        kept = int(next(self._values("state", [KEPT_BYTES])) or self._note_size())
+        size_max = 2 * kept + SPARE_BYTES
+        if max(counts) <= 2 * used + SPARE_ROWS and self._size() <= size_max:
             return
-        keys = set(live())
-        gone = [it for it in self.rows(f"SELECT key FROM {stage}") if it[0] not in keys]  # noqa: S608
         with self.all_or_nothing():
-            self.put_rows(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
+            for stage in STAGES:
+                keys, rows = set(live(stage)), self.rows(f"SELECT key FROM {stage}")  # noqa: S608
+                gone = [row for row in rows if row[0] not in keys]
+                self.put_rows(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
             for table in ("wiki", "page"):
                 self.rows(f"DELETE FROM {table} WHERE site != ?", site)  # noqa: S608
             self._compact()
+            self._note_size()
+
+    def _size(self) -> int:
+        return self.bodies.path.stat().st_size
+
+    def _note_size(self) -> int:
+        row = KEPT_BYTES, summed(KEPT_BYTES, b"%d" % self._size())
+        self.rows("REPLACE INTO state VALUES (?, ?)", *row)
+        return self._size()
 
     def _compact(self) -> None:
-        """Copy the texts of rows into another file; the next build removes this one."""
+        """Copy the texts of rows into another file; the next time removes this one."""
         before = self.bodies
+        self._keep_alone(before.path.name)
         self.bodies = self._new_bodies()
         for stage in STAGES:
             keys = [key for (key,) in self.rows(f"SELECT key FROM {stage}")]  # noqa: S608
@@ -239,9 +252,7 @@ class Cache:
     def _opened_bodies(self) -> Bodies:
         """The file of bodies that the state names, and no other one; or a new one."""
         name = os.fsdecode(next(self._values("state", [BODIES])) or b"")
-        for path in self.folder.glob(BESIDE):
-            if path.name != name:
-                path.unlink(missing_ok=True)
+        self._keep_alone(name)
         try:
             return Bodies(self.folder / name) if name else self._new_bodies()
         except OSError:
@@ -249,6 +260,11 @@ class Cache:
             for table in _TABLES:
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608
             return self._new_bodies()
+
+    def _keep_alone(self, name: str) -> None:
+        for path in self.folder.glob(BESIDE):
+            if path.name != name:
+                path.unlink(missing_ok=True)
 
     def _new_bodies(self) -> Bodies:
         path = self.folder / BODIES_NAME.format(os.urandom(8).hex())

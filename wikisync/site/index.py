@@ -35,7 +35,7 @@ from wikisync.site import reading as readings
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.attempts import Attempts
 from wikisync.site.bodies import Place
-from wikisync.site.cache import Cache, cache_failed
+from wikisync.site.cache import Cache, Stage, cache_failed
 from wikisync.site.crosslinks import SiteLinks, WikiTable, changed_names, leading_to
 from wikisync.site.facts import (
     VIEWS,
@@ -238,10 +238,12 @@ class Indexer:
         self, count: int, pages: Callable[[], Iterable[IndexedPage]], site: int = 0
     ) -> None:
         """Let go of texts that none of so many pages of a site has any more."""
-        sweep = partial(self.cache.sweep, site=site)
-        sweep("parsed", count, lambda: (page.parsed_key for page in pages()))
-        sweep("words", count, lambda: (page.parsed.text_key for page in pages()))
-        sweep("finished", count, lambda: (page.finished_key for page in pages()))
+        key_of: dict[Stage, Callable[[IndexedPage], bytes]] = {
+            "parsed": lambda page: page.parsed_key,
+            "words": lambda page: page.parsed.text_key,
+            "finished": lambda page: page.finished_key,
+        }
+        self.cache.sweep(count, lambda stage: map(key_of[stage], pages()), site)
         self.kroki.sweep()
 
     # Phase A ----------------------------------------------------------------------

@@ -227,9 +227,8 @@ def next_world(
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
     chosen = _read_at_once(before, scanned)
     wikis = _indexed(layout.indexer, scanned, before, chosen)
-    if changed is None:
-        pages = [page for wiki in wikis for page in wiki.pages.values()]
-        layout.indexer.sweep(len(pages), lambda: pages)
+    pages = [page for wiki in wikis for page in wiki.pages.values()]
+    layout.indexer.sweep(len(pages), lambda: pages)
     same = before if is_same_set else None
     conflicts = _conflicts_now(scanned, same, changed)
     site = _site(same, inputs, theme, layout, wikis)
@@ -253,7 +252,9 @@ def with_draft(world: World, place: ItemKey, content: bytes) -> World:
     scanned[place.wiki] = drafted
     indexer = world.layout.indexer
     wikis = _indexed(indexer, scanned, world, {place})
-    pages = [one for each in wikis for one in each.pages.values()]
+    # what its file holds is shown, too
+    pages = [world.page(place)]
+    pages += [one for each in wikis for one in each.pages.values()]
     indexer.sweep(len(pages), lambda: pages)
     site = _site(world, world.inputs, world.theme, world.layout, wikis)
     return replace(world, scanned=tuple(scanned), wikis=wikis, site=site)
