@@ -260,7 +260,9 @@ class _Claims:
             path = f"{folder}/{name}" if folder else name
             digits += 1
         if path != wanted:
-            self.problems.append(_twin(subject, path))
+            said = "has the same file name as another page or as a file of the site;"
+            about = "address-twin", subject, f"{said} published as {path}"
+            self.problems.append(Problem(*about, "rename one of the two"))
         return path
 
     def has_room(self, path: str) -> bool:
@@ -369,13 +371,3 @@ def _fold(path: str) -> str:
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", path.casefold())
-
-
-def _twin(subject: str, path: str) -> Problem:
-    return Problem(
-        "address-twin",
-        subject,
-        f"has the same file name as another page or as a file of the site; published"
-        f" as {path}",
-        "rename one of the two",
-    )

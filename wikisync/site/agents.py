@@ -49,8 +49,7 @@ def listed_pages(
         shown["url"] = address(site, one.url)
         rest = ("source", source), ("tags", one.tags), ("changed", changed)
         shown |= {name: value for name, value in rest if value}
-        packed = msgspec.Raw(json_bytes(shown))
-        yield ListedPage(packed, wiki, one.title, source, path)
+        yield ListedPage(msgspec.Raw(json_bytes(shown)), wiki, one.title, source, path)
 
 
 def listed_key(

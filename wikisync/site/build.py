@@ -144,12 +144,8 @@ def _refuse_leaving(
             *((wiki.owner, wiki.origin, wiki.pages) for wiki in kept),
         ]
     )
-    gone = [
-        wiki
-        for wiki in last
-        if wiki.pages and not staying.find(wiki.owner, wiki.origin)
-    ]
-    refuse_leaving([wiki for wiki in gone if not may_leave(wiki)])
+    ours = [wiki for wiki in last if wiki.pages and not may_leave(wiki)]
+    refuse_leaving([one for one in ours if not staying.find(one.owner, one.origin)])
 
 
 def checked_sources(

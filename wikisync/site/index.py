@@ -513,8 +513,6 @@ def _ids_of(headings: Mapping[Slug, frozenset[str]], links: SiteLinks) -> readin
     def digest(slug: Slug) -> bytes:
         if slug.startswith("id:"):
             return (links.page_of_id(slug) or "").encode("utf-8", "surrogatepass")
-        if slug not in headings:
-            return b""
-        return hash_of(sorted(headings[slug]))
+        return hash_of(sorted(headings[slug])) if slug in headings else b""
 
     return digest

@@ -20,8 +20,6 @@ from wikisync.site.search import DocumentKey, SearchDocument, read_documents, va
 from wikisync.site.search_words import document_words, packed_words
 
 SEARCHED_DOCUMENTS = f"{layout.SEARCH_FOLDER}p-"
-HOME = "home"
-"""Name of the page that lies at a wiki's top."""
 
 
 def kept_paths(known: Iterable[str], wikis: Sequence[PublishedWiki]) -> Iterator[str]:
@@ -90,7 +88,7 @@ def _documents(
 def _named(wiki: PublishedWiki, document: SearchDocument) -> SearchDocument:
     """A document with the words that it is found by."""
     slug = document.url[len(wiki.prefix) :].removesuffix(".html")
-    slug = HOME if slug == "index" else slug
+    slug = "home" if slug == "index" else slug
     words = document_words(document.title, document.text.sections, (), slug)
     label = document.wiki or wiki.title
     return replace(document, wiki=label, words=packed_words(words))

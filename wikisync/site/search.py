@@ -203,7 +203,12 @@ class IndexUpdate:
             ],
         }
         terms, ends = self._update_terms(scores)
-        self._update_wikis()
+        for title, slots in self._wikis.items() if self._has_many else ():
+            name = _wiki_name(title)
+            is_same = self._old_wikis.get(title) == slots
+            if not is_same or self._place.keep({f"{name}.js"}):
+                text = search_terms.packed_slots(slots)
+                self._place.put(f"{name}.js", _script(name, text))
         for kind, shards in {"t": terms, "r": ends}.items():
             lists = search_terms.leaves_of_keys(shards, KEY_LIST_BYTES_MAX)
             for key, keys in lists.items():
@@ -337,15 +342,6 @@ class IndexUpdate:
         if lost := self._place.keep(names):
             raise search_terms.ShardLost(min(lost))
         return shards
-
-    def _update_wikis(self) -> None:
-        """Which documents are in which wiki, where there are several."""
-        for title, slots in self._wikis.items() if self._has_many else ():
-            name = _wiki_name(title)
-            is_same = self._old_wikis.get(title) == slots
-            if not is_same or self._place.keep({f"{name}.js"}):
-                text = search_terms.packed_slots(slots)
-                self._place.put(f"{name}.js", _script(name, text))
 
 
 def _headings(document: SearchDocument) -> list[list[str]]:

@@ -100,11 +100,11 @@ def changed_shards(
     put: Callable[[str, str, str], None],
     known: dict[str, Scores] | None = None,
 ) -> dict[str, TermShard]:
-    """Shards after a change; those that are not as they were are put.
+    """Shards after a change; those that are not as they were are put, by their keys.
 
-    Each by its key, with two texts: all of it, and what the browser reads.  The
-    ``changes`` are taken out, and no text is kept: those of a large site are hundreds
-    of megabytes.  What a misspelt word may mean is noted in ``known``.
+    Each has two texts: all of it, and what the browser reads.  Those of a large site
+    fill the memory: ``changes`` are taken out, and no text is kept.  What a misspelt
+    word may mean is noted in ``known``.
 
     Raises:
         ShardLost: One that is needed has not the text that it was left with.
@@ -211,17 +211,10 @@ def _edited(
         if known is not None and LENGTH_MIN <= len(word) <= LENGTH_MAX:
             rank = _common(now) if word.isalpha() else ""
             if rank != (_common(before) if word.isalpha() else ""):
-                for end in (word, f"_{word[::-1]}"):
-                    known[end] = _scores_of_end(rank)
+                known[word] = known[f"_{word[::-1]}"] = new_scores([score_of(0, rank)])
         if now:
             blocks.append(_entry(word, now))
     return blocks + [_entry(*entry) for entry in entries.items()]
-
-
-@cache
-def _scores_of_end(rank: str) -> Scores:
-    """The one value for all such words: there are twice as many as words."""
-    return new_scores([score_of(0, rank)])
 
 
 def _entry(word: str, postings: str) -> _Block:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import filterfalse
 
 import msgspec
 
@@ -85,10 +86,8 @@ class _SearchFolder(search.IndexPlace):
         """Bring the index up to date, given what was noted of it; what to note now."""
 
         def load(key: search.DocumentKey) -> search.SearchDocument:
-            one = kept.get(key)
-            return one or search.search_document(
-                key, self._store.body("words", key.key)
-            )
+            body = partial(self._store.body, "words", key.key)
+            return kept.get(key) or search.search_document(key, body())
 
         before = _STATES.decode(noted) if noted else search.NO_INDEX
         state = search.IndexUpdate(before, documents, load, self).write()
@@ -99,10 +98,8 @@ class _SearchFolder(search.IndexPlace):
 
     def keep(self, names: Set[str]) -> Collection[str]:
         # a shard in the cache is looked at when it is read
-        paths = {
-            SEARCH_FOLDER + name: b"" for name in names if not search.is_whole(name)
-        }
-        lost = self._output.keep_all(paths)
+        parts = filterfalse(search.is_whole, names)
+        lost = self._output.keep_all({SEARCH_FOLDER + name: b"" for name in parts})
         return [path.removeprefix(SEARCH_FOLDER) for path in lost]
 
     def read(self, name: str) -> bytes | None:

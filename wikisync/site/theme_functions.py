@@ -42,9 +42,7 @@ class Texts(Protocol):
 
 def link_from(at: str, target: str, fragment: str = "") -> str:
     """The link from one output path to another; a whole URL stays as it is."""
-    if "://" in target:
-        return target
-    return relative_url(at, target, fragment)
+    return target if "://" in target else relative_url(at, target, fragment)
 
 
 @lru_cache(maxsize=16)
