@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
+import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -407,6 +410,33 @@ async def test_worker_answers_while_the_database_is_away(
             await asyncio.to_thread(postgres.start)
     assert 'wikisync_fleet_cycles_total{end="done"} 2' in told
     assert "wikisync_fleet_due" not in told
+
+
+async def test_worker_answers_while_the_database_is_frozen(fleet: Fleet) -> None:
+    """A query that is cancelled waits until the server says that it ended."""
+    await fleet.work()
+    backends = await fleet.rows._do(
+        "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
+    )
+    stat = Path(f"/proc/{backends[0]['pid']}/stat").read_text()
+    server = int(stat.rpartition(")")[2].split()[1])
+    frozen = [server, *(one["pid"] for one in backends)]
+    waits = aiohttp.ClientTimeout(total=10)
+    async with (
+        listening(worker_app(fleet.rows, Meter(), ""), "127.0.0.1:0") as url,
+        aiohttp.ClientSession(timeout=waits) as session,
+    ):
+        for pid in frozen:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            async with session.get(f"{url}/metrics") as answer:
+                told = await answer.text()
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+        assert "wikisync_fleet_due" not in told
+        async with session.get(f"{url}/metrics") as answer:
+            assert "wikisync_fleet_due" in await answer.text()
 
 
 async def test_webhook_of_a_page_makes_its_wiki_due(fleet: Fleet) -> None:

@@ -17,6 +17,7 @@ from wikisync.workspace.agent import Agent
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.service import Credentials
 
+Tool = Callable[..., Any]
 INSTRUCTIONS = (
     "Pages of a wiki that people edit at the same time. A page is named FOLDER/SLUG, as"
     " list_pages shows it. Read a page before you edit it, and name the version that"
@@ -59,17 +60,13 @@ def command(
     server = MCPServer(
         "wikisync", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
-    reads: list[Callable[..., Any]] = [
+    reads: list[Tool] = [
         agent.list_pages,
         agent.search_pages,
         agent.read_page,
         agent.page_history,
     ]
-    writes: list[Callable[..., Any]] = [
-        agent.edit_page,
-        agent.create_page,
-        agent.delete_page,
-    ]
+    writes: list[Tool] = [agent.edit_page, agent.create_page, agent.delete_page]
     for tool in [*reads, *([] if is_read_only else writes)]:
         server.add_tool(
             _with_answers(tool, ToolError),
@@ -85,9 +82,7 @@ def command(
         raise next(leaves(error)) from error
 
 
-def _with_answers(
-    tool: Callable[..., Any], kind: type[Exception]
-) -> Callable[..., Any]:
+def _with_answers(tool: Tool, kind: type[Exception]) -> Tool:
 
     @wraps(tool)
     async def call(*args: Any, **kwargs: Any) -> Any:

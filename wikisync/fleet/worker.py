@@ -29,7 +29,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from functools import partial
@@ -402,9 +402,13 @@ def metrics_text(counts: Counts | None, meter: Meter) -> str:
 def worker_app(rows: Rows, meter: Meter, secret: str) -> web.Application:
     """What answers at ``/metrics`` and ``/hook``, though the database is away."""
 
-    async def asked(answer: Awaitable[Any]) -> Any:
-        with suppress(psycopg.Error, TimeoutError):
-            return await asyncio.wait_for(answer, ANSWER_S)
+    async def asked(answer: Coroutine[Any, Any, Any]) -> Any:
+        # cancelled, a query still waits for its server, which may be frozen
+        asking = asyncio.create_task(answer)  # noqa: TID251 - outlives who waits
+        if not (await asyncio.wait([asking], timeout=ANSWER_S))[0]:
+            asking.cancel()
+        elif not isinstance(asking.exception(), psycopg.Error):
+            return asking.result()
         return None
 
     async def see(event: Any, path: str, _slug: str) -> bool:
