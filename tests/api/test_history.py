@@ -13,7 +13,8 @@ from wikisync.api import git
 from wikisync.api.client import Client
 from wikisync.api.exchange import Answer, Request
 from wikisync.api.git import ADVERTISEMENT, WikiHistory
-from wikisync.api.trees import NotAPack, objects_in
+from wikisync.api.trees import objects_in
+from wikisync.core.git_trees import Unexplained
 from wikisync.core.model import WikiOwner, digest_of
 
 pytestmark = needs_git
@@ -200,5 +201,5 @@ async def test_the_same_question_is_asked_once(wired: Client, wire: Wire) -> Non
     ],
 )
 def test_what_is_no_pack_is_an_error(answer: bytes) -> None:
-    with pytest.raises(NotAPack):
+    with pytest.raises(Unexplained):
         objects_in(answer, id_bytes=20)

@@ -50,7 +50,6 @@ Clock = Callable[[], float]
 NotifyPause = Callable[[float, str], None]
 """Called with the length of a pause in seconds, and why it is made."""
 
-
 DAY_S = 86_400.0
 SHORT_WORK_MAX = 10
 """So many requests of a client are those of a person's command; more are long work,

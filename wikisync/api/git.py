@@ -27,10 +27,10 @@ from wikisync.api.address import encode_path
 from wikisync.api.client import Client
 from wikisync.api.exchange import NOT_HANDED_OUT_HINT, NotHandedOut, Purpose, Request
 from wikisync.api.known import TreeCache
-from wikisync.api.trees import NotAPack, Objects, objects_in
+from wikisync.api.trees import Objects, objects_in
 from wikisync.api.wikis import Wiki
 from wikisync.core.contents import BEGINNING_BYTES, is_pointer, is_web_page
-from wikisync.core.git_trees import TreeMissing
+from wikisync.core.git_trees import TreeMissing, Unexplained
 from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.core.versions import UNKNOWN, Versions
 
@@ -124,14 +124,14 @@ class WikiHistory:
                 is_after = is_before(found.parents(), head, earlier)
                 self._since = head, earlier, is_after
             return self._since[2]
-        except (errors.RemoteError, NotAPack) as error:
+        except (errors.RemoteError, Unexplained) as error:
             log.info("%s: the history is not known: %s", self._owner, error)
             return None
 
     async def bring_trees(self, head: str, held: TreeCache) -> None:
         """Bring the trees that are held to the commit that was HEAD a moment ago.
 
-        Raises RemoteError, NotAPack, and TreeMissing where it is not all of it.
+        Raises RemoteError, Unexplained, and TreeMissing where it is not all of it.
         """
         if held.head == head:
             return

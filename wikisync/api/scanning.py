@@ -19,17 +19,9 @@ from wikisync import errors
 from wikisync.api.git import WikiHistory
 from wikisync.api.known import KnownPages, Mark, TreeCache
 from wikisync.api.scan import UNREADABLE, Scan, whole_page
-from wikisync.api.trees import (
-    NotAPack,
-    OddTree,
-    PageChanges,
-    file_id,
-    file_of,
-    other_files,
-    page_changes,
-)
+from wikisync.api.trees import PageChanges, file_id, file_of, other_files, page_changes
 from wikisync.api.wikis import PageList, Wiki
-from wikisync.core.git_trees import TreeMissing
+from wikisync.core.git_trees import TreeMissing, Unexplained
 from wikisync.core.model import Slug, Snapshot
 from wikisync.core.system.parallel import each
 
@@ -39,7 +31,6 @@ READS_MAX = 8
 UNAVAILABLE_MAX = 5
 """Single reads that may fail in a row before the service counts as gone."""
 
-
 LISTED_S = 6 * 3600.0
 """The pages are listed at least so often, whatever git says."""
 REQUEST_COST_BYTES = 32 * 1024
@@ -47,10 +38,6 @@ REQUEST_COST_BYTES = 32 * 1024
 wiki with less text, and one that reads pages singly has to save so much for each."""
 LATE_READS_MAX = 3
 """How often a page is read again that git says changed and the service says did not."""
-
-
-class Unexplained(Exception):
-    """What git says does not lead to the pages; the list does."""
 
 
 class Disagreement(Unexplained):
@@ -131,7 +118,7 @@ class Scanning:
                     self._trees.root,
                     has_uploads=has_uploads,
                 )
-            except (TreeMissing, OddTree) as error:
+            except Unexplained as error:
                 log.info("%s: its files are not known: %s", self._wiki.owner, error)
                 return None
             self._files = head, has_uploads, found
@@ -169,7 +156,7 @@ class Scanning:
             root = await asyncio.to_thread(trees.load, before)
             await self.history.bring_trees(head, trees)
             return await asyncio.to_thread(page_changes, trees.trees, root, trees.root)
-        except (errors.RemoteError, NotAPack, TreeMissing, OddTree) as error:
+        except errors.RemoteError as error:
             raise Unexplained(str(error)) from error
 
     async def _file(self, slug: Slug, changes: PageChanges) -> bytes | None:
@@ -182,7 +169,7 @@ class Scanning:
                 trees.load, trees.head or self._known.mark.head
             )
             return file_of(trees.trees, root, slug)
-        except (TreeMissing, OddTree) as error:
+        except Unexplained as error:
             raise Unexplained(f"{slug} may have changed: {error}") from error
 
     def _refuse_odd(self, scan: Scan, touched: Collection[Slug], reads: int) -> None:
@@ -280,7 +267,7 @@ class Scanning:
             with suppress(TreeMissing):
                 await asyncio.to_thread(self._trees.load, self._known.mark.head)
             await self.history.bring_trees(head, self._trees)
-        except (errors.RemoteError, NotAPack, TreeMissing) as error:
+        except (errors.RemoteError, Unexplained) as error:
             log.info("%s: git does not say what changes: %s", self._wiki.owner, error)
             return ""
         return head

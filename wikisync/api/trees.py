@@ -12,7 +12,13 @@ from collections.abc import Collection, Iterator, Mapping, Set
 
 from msgspec import Struct, field
 
-from wikisync.core.git_trees import DIRECTORY, SHA1_BYTES, TreeMissing, tree_entries
+from wikisync.core.git_trees import (
+    DIRECTORY,
+    SHA1_BYTES,
+    TreeMissing,
+    Unexplained,
+    tree_entries,
+)
 from wikisync.core.model import EXTENSIONS, Slug, split_extension
 
 UPLOADS = b"uploads"
@@ -25,10 +31,6 @@ _SUBMODULE = 0o160000
 _FILES = frozenset({0o100644, 0o100755, 0o100664})
 _UPLOAD = re.compile(r"uploads/[0-9a-fA-F]{32}")
 _ENDINGS = tuple(one for many in EXTENSIONS.values() for one in many)
-
-
-class OddTree(ValueError):
-    """A change that trees alone do not explain; the list of pages does."""
 
 
 class PageChanges(Struct, frozen=True):
@@ -45,7 +47,7 @@ def page_changes(
 ) -> PageChanges:
     """The pages that differ between two trees, given all trees of the earlier one.
 
-    TreeMissing for one that is not among them, OddTree for what is no page by rule.
+    TreeMissing for one that is not among them, else Unexplained: no page by rule.
     """
     there: dict[Slug, bytes] = {}
     gone: set[Slug] = set()
@@ -57,7 +59,7 @@ def page_changes(
         changed: dict[str, set[bytes]] = {}
         room -= len(old) + len(new)
         if room < 0:
-            raise OddTree("more directories differ than a wiki has")
+            raise Unexplained("more directories differ than a wiki has")
         for name in {name for name, _ in old.items() ^ new.items()}:
             if name == UPLOADS and not folder:
                 continue
@@ -80,7 +82,7 @@ def page_changes(
 
 
 def file_of(trees: Mapping[bytes, bytes], root: bytes, slug: Slug) -> bytes | None:
-    """The id of the file of a tree that is this page, if any; OddTree for several."""
+    """The id of a tree's file that is this page, if any; Unexplained for several."""
     *folders, stem = slug.encode("utf-8", "surrogatepass").split(b"/")
     below: bytes | None = root
     for folder in folders:
@@ -101,11 +103,11 @@ def other_files(
         entries = _entries(trees, below)
         room -= len(entries)
         if room < 0:
-            raise OddTree("it has more files than a wiki has")
+            raise Unexplained("it has more files than a wiki has")
         for name, (mode, id_) in entries.items():
             try:
                 path = f"{folder}{_text(name)}"
-            except OddTree:
+            except Unexplained:
                 continue
             if mode == DIRECTORY and (has_uploads or not _UPLOAD.fullmatch(path)):
                 waiting.append((f"{path}/", id_))
@@ -170,7 +172,7 @@ def _text(name: bytes) -> str:
     try:
         return name.decode()
     except UnicodeDecodeError:
-        raise OddTree("a name is not UTF-8") from None
+        raise Unexplained("a name is not UTF-8") from None
 
 
 def _is_file(path: str, entry: _Entry | None) -> bool:
@@ -178,7 +180,7 @@ def _is_file(path: str, entry: _Entry | None) -> bool:
     if entry is None or entry[0] in {DIRECTORY, _SUBMODULE}:
         return False
     if entry[0] not in _FILES:
-        raise OddTree(f"{path} is a link")
+        raise Unexplained(f"{path} is a link")
     return True
 
 
@@ -194,7 +196,7 @@ def _one_of(
         and (split_extension(name.decode()) or ("",))[0] == stem
     ]
     if len(found) > 1:
-        raise OddTree(f"{slug} is the name of several pages")
+        raise Unexplained(f"{slug} is the name of several pages")
     return found[0] if found else None
 
 
@@ -211,10 +213,6 @@ _PIECE_BYTES = 4096
 _HEXADECIMAL = re.compile("[0-9a-f]+")
 _COPY_ALL = 0x10000
 """A delta that copies no bytes by its word copies so many."""
-
-
-class NotAPack(ValueError):
-    """An answer that cannot be read as a pack."""
 
 
 class Objects(Struct):
@@ -235,7 +233,7 @@ class Objects(Struct):
         for named in _listed(b"tree", content):
             if len(named) == len(commit) and _HEXADECIMAL.fullmatch(named):
                 return bytes.fromhex(named)
-        raise NotAPack("a commit without a tree")
+        raise Unexplained("a commit without a tree")
 
 
 def objects_in(
@@ -243,7 +241,7 @@ def objects_in(
 ) -> Objects:
     """The commits and trees of an answer: packets, then a pack without offset deltas.
 
-    ``held`` are trees that the answer may give changes of.  NotAPack for all else.
+    ``held`` are trees that the answer may give changes of.  Unexplained for all else.
     """
     found = Objects()
     of_kind = {_COMMIT: found.commits, _TREE: found.trees}
@@ -286,10 +284,10 @@ def _pack_of(answer: bytes) -> memoryview:
         try:
             length = int(head, 16)
         except ValueError:
-            raise NotAPack("no packet") from None
+            raise Unexplained("no packet") from None
         said = bytes(answer[at + _PACKET_LENGTH : at + length])
         if length and not said.startswith(_SAID):
-            raise NotAPack(said.decode("utf-8", "replace"))
+            raise Unexplained(said.decode("utf-8", "replace"))
         at += max(length, _PACKET_LENGTH)
     return memoryview(answer)[at:]
 
@@ -302,13 +300,13 @@ def _pack_entries(pack: memoryview, id_bytes: int) -> Iterator[_PackEntry]:
         _, at = _number(pack, at)
         base = b""
         if kind == _OFFSET_DELTA:
-            raise NotAPack("an offset delta that nobody asked for")
+            raise Unexplained("an offset delta that nobody asked for")
         if kind == _REFERENCE_DELTA:
             base, at = bytes(pack[at : at + id_bytes]), at + id_bytes
         content, at = _inflated(pack, at)
         room -= len(content)
         if room < 0:
-            raise NotAPack("too large")
+            raise Unexplained("too large")
         yield _PackEntry(kind, base, content)
 
 
@@ -317,11 +315,11 @@ def _inflated(pack: memoryview, at: int) -> tuple[bytes, int]:
     while not unpacking.eof:
         piece = pack[at : at + _PIECE_BYTES]
         if not piece or len(content) > CONTENT_BYTES_MAX:
-            raise NotAPack("cut, or too large")
+            raise Unexplained("cut, or too large")
         try:
             content += unpacking.decompress(piece)
         except zlib.error as exc:
-            raise NotAPack(str(exc)) from exc
+            raise Unexplained(str(exc)) from exc
         at += len(piece) - len(unpacking.unused_data)
     return bytes(content), at
 
@@ -353,7 +351,7 @@ def _patched(base: bytes, delta: bytes, bytes_max: int) -> bytes:
     _, at = _number(delta, 0)
     size, at = _number(delta, at)
     if size > bytes_max:
-        raise NotAPack("too large")
+        raise Unexplained("too large")
     made = bytearray()
     while at < len(delta) and len(made) <= size:
         word, at = delta[at], at + 1
@@ -365,7 +363,7 @@ def _patched(base: bytes, delta: bytes, bytes_max: int) -> bytes:
         for bit in range(7):
             if word >> bit & 1:
                 if at >= len(delta):
-                    raise NotAPack("a delta is cut")
+                    raise Unexplained("a delta is cut")
                 if bit < 4:
                     start |= delta[at] << 8 * bit
                 else:
@@ -373,7 +371,7 @@ def _patched(base: bytes, delta: bytes, bytes_max: int) -> bytes:
                 at += 1
         made += base[start : start + (count or _COPY_ALL)]
     if len(made) != size:
-        raise NotAPack("a delta makes another size than it says")
+        raise Unexplained("a delta makes another size than it says")
     return bytes(made)
 
 
@@ -384,4 +382,4 @@ def _number(content: bytes | memoryview, at: int) -> tuple[int, int]:
         shift, at = shift + 7, at + 1
         if not byte & 0x80:
             return number, at
-    raise NotAPack("cut")
+    raise Unexplained("cut")

@@ -7,7 +7,11 @@ SHA1_BYTES = 20
 DIRECTORY = 0o40000
 
 
-class TreeMissing(LookupError):
+class Unexplained(LookupError):
+    """What git says does not lead to the pages of a wiki; its list of pages does."""
+
+
+class TreeMissing(Unexplained):
     """A tree that is needed was not sent."""
 
 
