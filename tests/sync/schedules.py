@@ -272,6 +272,8 @@ class Client:
         # a missing page may be the file that is skipped, until a person names one anew
         reasons = {SkipReason.CHANGE_REFUSED, SkipReason.MAY_BE_UNREAD}
         reasons -= set() if doubled else {SkipReason.MAY_BE_UNREAD}
+        # a page that is renamed waits until a held one gives up the name
+        reasons |= {SkipReason.NAME_IN_USE} if held else set()
         waits = {skip.slug for skip in skipped if skip.reason in reasons}
         return waiting | doubled | files | waits
 
