@@ -371,9 +371,12 @@ async def test_a_window_hears_something_where_others_have_news_all_the_time(
             windows.wake()
             await asyncio.sleep(0)
 
-    async with desk.previewing() as reader, reader.window() as window:
-        async with beside(wake(reader.preview._windows)):
-            assert await window.hear() == await window.hear()
+    async with (
+        desk.previewing() as reader,
+        reader.window() as window,
+        beside(wake(reader.preview._windows)),
+    ):
+        assert await window.hear() == await window.hear()
 
 
 async def test_what_is_asked_when_the_preview_ends_is_answered_in_a_sentence(
