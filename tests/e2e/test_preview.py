@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -20,7 +21,7 @@ from wikisync.site.preview.server import PreviewOptions
 from wikisync.site.preview.states import PageStatus, SyncStatus
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser
+    from playwright.async_api import Browser, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -195,6 +196,39 @@ async def test_another_frame_is_loaded(
         await visit.go(path)
         (theme / "static" / "theme.css").write_text("h1 { color: rgb(1, 2, 3); }")
         await expect(visit.page.locator("h1")).to_have_css("color", "rgb(1, 2, 3)")
+
+
+async def test_another_frame_takes_no_followed_link_back(
+    chromium: Browser, desk: Desk
+) -> None:
+    theme = unpack("-- static/theme.css --\n\n", desk.root / "theme")
+    desk.set(templates=theme)
+    asked, free = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        asked.set()
+        await free.wait()
+        await route.fallback()
+
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        await visit.go("guide.html")
+        await visit.page.route("**/index.html", hold)
+        await visit.page.get_by_role("link", name="Welcome").first.click(
+            no_wait_after=True
+        )
+        await asked.wait()
+        css = theme / "static" / "theme.css"
+        async with visit.page.expect_response("**/live-*.js") as loaded:
+            css.write_text("h1 { color: rgb(1, 2, 3); }")
+        await (await loaded.value).finished()
+        # it has time to do what it would do
+        for _ in range(20):
+            await reader.get("guide.html")
+        free.set()
+        await visit.page.wait_for_url("**/index.html")
 
 
 async def test_a_page_that_comes_takes_the_place_of_its_absence_and_back(

@@ -130,7 +130,8 @@
 	// What the server says -------------------------------------------------------------
 
 	// `live` is whether the scripts of the page say that they work on another text, too.
-	const page = { KEPT, MISSING, WORDS, own, all, make, sheet, places, goTo, host, root, dock, word, line, edit, free, connect, leave() {}, again() {}, isLive: false, last: { file: "" }, writer: null };
+	const page = { KEPT, MISSING, WORDS, own, all, make, sheet, places, goTo, host, root, dock, word, line, edit, free, connect, leave() {}, again() {}, isLive: false, last: { file: "" }, writer: null, leftAt: -Infinity };
+	addEventListener("beforeunload", () => (page.leftAt = performance.now()));
 	// as the server gave them: scripts of the theme that work on them come later
 	page.parts = (of) => all("main, nav", of).filter((one) => !one.parentElement.closest("main, nav"));
 	page.sourcesOf = (of) => page.parts(of).map((one) => one.innerHTML);

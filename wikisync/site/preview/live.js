@@ -36,7 +36,12 @@ export function begin(page) {
 		};
 	}
 
+	// A link that was just followed is not taken back; one to a file leaves the page here.
+	const LEAVING_MS = 5000;
+
 	function reload() {
+		const rest = page.leftAt + LEAVING_MS - performance.now();
+		if (rest > 0) return void setTimeout(reload, rest);
 		history.scrollRestoration = "manual";
 		try {
 			if (own.key !== MISSING) sessionStorage.setItem(KEPT, JSON.stringify(placeNow()));
