@@ -419,6 +419,21 @@ async def test_file_that_was_missing_is_asked_for_without_activity(desk: Desk) -
     assert desk.files() == {PICTURE: b"\x89PNG picture"}
 
 
+async def test_pages_that_a_build_let_go_of_are_read_again(desk: Desk) -> None:
+    """Those of a thousand wikis would be most of its memory."""
+    await desk.service.add_pages(OWNER, {"templates/note": "a note\n"})
+    await desk.pull()
+    folder, number = desk.mirror.folder, desk.noted().number
+    source = WikiSource(OWNER, "Handbook", folder=folder, copy=number)
+    with open_cache(folder / "site") as cache:
+        scanned = scan_wiki(source, cache)
+    before = dict(scanned.pages), scanned.versions
+    scanned.forget()
+    assert {"data", "versions"}.isdisjoint({*vars(scanned.pages), *vars(scanned)})
+    assert (dict(scanned.pages), scanned.versions) == before
+    assert list(scanned.pages) == [HOME, PLAN]
+
+
 # -- the store ---------------------------------------------------------------------
 
 
