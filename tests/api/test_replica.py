@@ -5,6 +5,7 @@ import pytest
 from tests.api.conftest import OWNER
 from tests.api.wire import Wire, http, json_answer
 from tests.support.service import EmbeddedService
+from wikisync.api import scanning
 from wikisync.api.replica import WikiReplica
 from wikisync.api.scan import LISTED_BYTES_MAX
 from wikisync.api.settings import MEBIBYTE, ClientSettings
@@ -225,6 +226,17 @@ async def test_service_that_went_away_ends_the_scan(
     with pytest.raises(Unavailable):
         await odd.snapshot()
     assert len(wire.requests) < 100
+
+
+async def test_service_that_answers_now_and_then_is_not_gone(
+    odd: WikiReplica, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scanning, "READS_MAX", 1)
+    failures = failing(500) * (scanning.UNAVAILABLE_MAX - 1)
+    wire.will(json_answer([record(f"p{n}", content=None) for n in range(10)]))
+    wire.will(*failures, json_answer(record("p4")))
+    wire.will(*failures, json_answer(record("p9")))
+    assert set((await odd.snapshot()).pages) == {"p4", "p9"}
 
 
 async def test_token_that_is_refused_on_the_way_ends_the_scan(

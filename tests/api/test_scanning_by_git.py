@@ -10,7 +10,7 @@ from tests.api.faketime import FakeTime
 from tests.support.git import clone, commit_and_push, needs_git, run_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api import git, scanning
+from wikisync.api import git, scanning, trees
 from wikisync.api.client import Client
 from wikisync.api.exchange import Answer, Request
 from wikisync.api.known import Mark, TreeCache
@@ -583,16 +583,24 @@ async def test_server_that_leaves_nothing_out_is_understood(
     assert asked.take() == [*BY_GIT, "GET d0%2Fpage-00"]
 
 
+async def test_more_files_than_a_wiki_has_are_not_known(
+    replica: WikiReplica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await replica.other_files(has_uploads=True)
+    monkeypatch.setattr(trees, "ENTRIES_MAX", 1)
+    assert await replica.other_files() is None
+
+
 async def test_changes_that_build_on_trees_which_are_not_here_are_asked_for_whole(
     service: EmbeddedService, replica: WikiReplica, asked: Asked
 ) -> None:
-    trees = replica._trees
+    known = replica._trees
     await service.put_file(OWNER, f"{ONE}.md", b"edited\n")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(git, "objects_in", _without_held)
         assert await seen(replica) == digests(PAGES | {ONE: "edited\n"})
     assert asked.take() == [*BY_GIT, "POST git-upload-pack", "GET d0%2Fpage-00"]
-    assert trees.head == await replica.head()
+    assert known.head == await replica.head()
 
 
 def _without_held(answer: bytes, **options: object) -> object:
