@@ -1,5 +1,7 @@
 """Loading folders: the manifest, pages by name, attachments, again and again."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,13 +11,29 @@ from wikisync.errors import ServiceError
 from wikisync.service.loading import parse_manifest
 
 
+def as_other_bytes(path: Path) -> None:
+    path.write_bytes(b"\xff")
+
+
+def as_endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def as_huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+@pytest.mark.parametrize("make", [as_other_bytes, as_endless, as_huge, os.mkfifo])
 async def test_manifest_that_is_no_text_is_named_with_what_to_do(
-    service: EmbeddedService, tmp_path: Path
+    service: EmbeddedService, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
-    (tmp_path / "service.toml").write_bytes(b"\xff")
+    make(tmp_path / "service.toml")
     with pytest.raises(ServiceError, match=r"cannot read .*/service.toml: ") as caught:
         await service.load_folder(tmp_path)
-    assert caught.value.hint == "make it a text in UTF-8 that this user can read"
+    assert (
+        caught.value.hint == "make it a file with text in UTF-8 that this user can read"
+    )
 
 
 GOOD = """

@@ -19,6 +19,7 @@ from wikisync.contract.project_schema import AccessLevel
 from wikisync.core import model
 from wikisync.core.decoding import convert
 from wikisync.core.mentions import linked_ways, ways_lead_to
+from wikisync.core.system.private import read_private_file
 from wikisync.errors import ServiceError
 from wikisync.folder.naming import attachment_path, is_hidden, parse_path
 from wikisync.service.access import FeatureLevel, Visibility
@@ -32,6 +33,7 @@ from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree
 
 MANIFEST = "service.toml"
+MANIFEST_BYTES_MAX = 1024 * 1024
 
 Role = Literal["guest", "planner", "reporter", "developer", "maintainer", "owner"]
 
@@ -185,9 +187,9 @@ def read_manifest(folder: Path) -> ServiceManifest:
     file = folder / MANIFEST
     if file.exists():
         try:
-            text = file.read_text(encoding="utf-8")
+            text = read_private_file(file.resolve(), MANIFEST_BYTES_MAX).decode()
         except (OSError, UnicodeDecodeError) as error:
-            hint = "make it a text in UTF-8 that this user can read"
+            hint = "make it a file with text in UTF-8 that this user can read"
             raise ServiceError(f"cannot read {file}: {error}", hint=hint) from error
         return parse_manifest(text, str(file), folder)
     if not any(_page_path(path) for path, _file in _walk(folder)):
