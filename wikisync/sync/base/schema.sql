@@ -80,6 +80,9 @@ CREATE TABLE history (
 );
 CREATE INDEX history_of_page ON history (wiki, slug, id);
 CREATE INDEX history_of_sync ON history (wiki, sync);
+CREATE INDEX history_of_step ON history (wiki, sync, slug);
+CREATE INDEX history_removed ON history (wiki, sync, was) WHERE after = '';
+CREATE INDEX history_replaced ON history (wiki, slug, id) WHERE written NOT NULL;
 CREATE TABLE own_write (
     id INTEGER PRIMARY KEY,
     wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE,
@@ -88,6 +91,7 @@ CREATE TABLE own_write (
     digest TEXT NOT NULL
 );
 CREATE INDEX own_write_of_page ON own_write (wiki, slug);
+CREATE INDEX own_write_by_age ON own_write (wiki, at);
 CREATE TABLE event (
     wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE,
     number INTEGER NOT NULL,

@@ -67,7 +67,7 @@ class State:
 
     @classmethod
     def copy(cls, path: Path, *, is_live: bool) -> State:
-        """A copy in memory, for whoever only reads; else StateError."""
+        """A copy, for whoever only reads; else StateError."""
         database = _prepared(Database.copy(path, is_live=is_live))
         set_aside = None if path.exists() else _last_set_aside(path)
         return cls(database, set_aside=set_aside, is_held=False)
@@ -226,9 +226,6 @@ def _prepared(database: Database) -> Database:
         if found == 0:  # a new file
             with database.transaction() as connection:
                 create(connection)
-        if found in {0, version}:
-            for index in packaged_text(__package__, "indexes.sql").split(";"):
-                database.rows(index)
     except BaseException:
         database.close()
         raise
