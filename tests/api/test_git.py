@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import threading
 import traceback
 from base64 import b64encode
 from collections.abc import AsyncIterator
@@ -282,6 +283,32 @@ async def test_fetch_that_is_cancelled_leaves_no_error_behind(
     del reading
     gc.collect()
     assert told == []
+
+
+async def test_fetch_that_is_cancelled_twice_is_waited_for(
+    repository: git.RemoteRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder's lock must not be given up while git's library writes there."""
+    begun, goes_on, ended = asyncio.Event(), threading.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def fetch_to_its_end(*_: object) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        goes_on.wait()
+        ended.set()
+
+    monkeypatch.setattr(git_fetch, "fetch", fetch_to_its_end)
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(repository.read(PICTURE))
+        await begun.wait()
+        for _ in range(2):
+            reading.cancel()
+            for _ in range(5):
+                await asyncio.sleep(0)
+        was_done = reading.done()
+        goes_on.set()
+    assert (was_done, ended.is_set()) == (False, True)
+    assert reading.cancelled()
 
 
 async def test_commit_with_a_date_that_is_none_leaves_the_rest_of_a_history(

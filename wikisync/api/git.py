@@ -32,6 +32,7 @@ from wikisync.api.wikis import Wiki
 from wikisync.core.contents import BEGINNING_BYTES, is_pointer, is_web_page
 from wikisync.core.git_trees import TreeMissing, Unexplained
 from wikisync.core.model import AttachmentPath, WikiOwner
+from wikisync.core.system.parallel import finish
 from wikisync.core.versions import UNKNOWN, Versions
 
 log = logging.getLogger(__name__)
@@ -322,18 +323,12 @@ class RemoteRepository:
         asked = self._address, self._folder, fetching, self._client.proxy
         loop = asyncio.get_running_loop()
         job = loop.run_in_executor(None, git_fetch.fetch, *asked)
+        stopping = loop.call_later(FETCH_TIMEOUT_S, fetching.stop.set)
         what = f"fetch the git repository of the wiki of {self._owner}"
         try:
             with self._client.late_notice(what):
-                await asyncio.wait({job}, timeout=FETCH_TIMEOUT_S)
-        finally:
-            # git's library cannot be left alone with the folder
-            fetching.stop.set()
-            await asyncio.wait({job})
-            # who was cancelled asks for no result, and Python would print the error
-            job.exception()
-        try:
-            job.result()
+                # git's library cannot be left alone with the folder
+                await finish(job, fetching.stop.set)
         except git_fetch.FetchRefused as exc:
             raise _no_git(self._owner, self._address, str(exc)) from exc
         except git_fetch.FetchStopped as exc:
@@ -347,6 +342,8 @@ class RemoteRepository:
                 f"{self._folder} cannot be written: {exc.strerror or exc}",
                 hint="check that the disk has space and the folder is writable",
             ) from exc
+        finally:
+            stopping.cancel()
 
 
 def refuse_pointer(
