@@ -336,19 +336,22 @@ class Watch:
 
     async def status(self) -> Mapping[str, object]:
         """What ``status --json`` says, and the state of each wiki."""
-        wikis: list[Mapping[str, object]] = []
-        # in a copy of the state: the cycles of the runner go on meanwhile
-        workspace = self.opened.workspace
-        with open_workspace(workspace, is_read_only=True, is_guarded=False) as seen:
-            for wiki in self._wikis.values():
-                status = await scan(seen, wiki.section, None)
-                notes = wiki.synced.notes
-                wikis.append(status_as_json(replace(status, wiki_notes=notes)))
+        # in a copy of the state, which may be large: the cycles go on meanwhile
+        wikis = await asyncio.to_thread(lambda: asyncio.run(self._scanned()))
         health = self.report.health()
         wikis = [
             {**one, **run} for one, run in zip(wikis, health["wikis"], strict=True)
         ]
         return {**health, "workspace": str(self._root), "wikis": wikis}
+
+    async def _scanned(self) -> list[Mapping[str, object]]:
+        workspace = self.opened.workspace
+        with open_workspace(workspace, is_read_only=True, is_guarded=False) as seen:
+            found = {w: await scan(seen, w.section, None) for w in self._wikis.values()}
+        return [
+            status_as_json(replace(status, wiki_notes=wiki.synced.notes))
+            for wiki, status in found.items()
+        ]
 
     async def _follow_requests(self) -> None:
         """See that another command asks, or wrote what a person decided."""
