@@ -187,12 +187,12 @@ class OpenWorkspace(Struct, eq=False):
 
     def remembered(self, wiki: WikiSection, options: CycleOptions) -> Cycle:
         """A dry cycle with the wiki as it was last seen; Halted where emptied."""
-        assert self.is_read_only, "it would send pages, and not to the wiki"
+        assert self.stack is not None, "it would send pages, and not to the wiki"
         known, folder = self.known(wiki), self.folder_of(wiki)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
         own, seen = self._folder(wiki), known
-        if self.stack is not None and self.match_of(wiki).is_new:
+        if self.match_of(wiki).is_new:
             # a dry run forgets pages in its state, and not what the wiki was seen with
             is_live = holder_of(self.workspace.private) is not None
             copy = State.copy(self.state.path, is_live=is_live)
