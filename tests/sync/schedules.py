@@ -339,7 +339,7 @@ class Schedule:
             bring_contents(self.world, folder)
         if self.weather.rights:
             self.world.rights = "write"
-            loop.now_s += 2 * REFUSAL_S  # after it, though the clock was set back
+            loop.now_s += 3 * REFUSAL_S  # after it, though the clock was set back
         self.verdict.steps = self.world.steps
         self.world.crashes_at.clear()
         await self.rest(loop)
