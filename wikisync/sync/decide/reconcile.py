@@ -157,8 +157,7 @@ class _Table:
         for slug in self._clashing:
             yield self._clash(slug, moved)
         for slug in sorted(self._unrecorded()):
-            action = self._created(slug)
-            if action is not None:
+            if (action := self._created(slug)) is not None:
                 yield action
 
     def _with_namesake(
