@@ -86,9 +86,8 @@ class SyncedWiki(Struct, frozen=True, kw_only=True):
 
     def cycle(self, options: CycleOptions) -> Cycle:
         """A cycle of it, for ``run_cycle``."""
-        remote, confirm = self.remote, self.confirm
-        sides = remote, self.local, self.known
-        return Cycle(*sides, options, linked=remote, confirm=confirm)
+        sides = self.remote, self.local, self.known
+        return Cycle(*sides, options, linked=self.remote, confirm=self.confirm)
 
 
 class OpenWorkspace(Struct, eq=False):

@@ -38,8 +38,7 @@ T = TypeVar("T")
 THREAD_CHARS_MIN = 100_000
 """Work on shorter texts is done before a thread could begin with it."""
 FINISH_TIMEOUT_S = 10.0
-"""How long an interrupt waits for a write and its record; what is left then, the next
-cycle finds by comparing."""
+"""So long an interrupt waits for a write and its record."""
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """What no other page will survive either."""
 
