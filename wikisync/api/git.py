@@ -321,7 +321,8 @@ class RemoteRepository:
 
         fetching = git_fetch.Fetching(self._client.token, self._address)
         asked = self._address, self._folder, fetching, self._client.proxy
-        job = asyncio.get_running_loop().run_in_executor(None, git_fetch.fetch, *asked)
+        loop = asyncio.get_running_loop()
+        job = loop.run_in_executor(None, git_fetch.fetch, *asked)
         stopping = loop.call_later(FETCH_TIMEOUT_S, fetching.stop.set)
         what = f"fetch the git repository of the wiki of {self._owner}"
         try:
