@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from tests.support.workspaces import HANDBOOK, HERE, PAGES, Cloned
 from wikisync.cli.console import Console
+from wikisync.core.layout import PRIVATE_FOLDER, STATE_FILE
 from wikisync.core.model import Slug
 from wikisync.errors import NotFound, PreconditionFailed, UsageError
 from wikisync.folder.workspace import locked
@@ -204,6 +207,14 @@ async def test_a_wiki_in_which_nothing_waits_says_when_it_was_synced(
 async def test_a_look_at_the_wiki_leaves_its_stamp_and_a_sync_does_not(
     cloned: Cloned, decider: Decider
 ) -> None:
+    state = sqlite3.connect(cloned.root / PRIVATE_FOLDER / STATE_FILE)
+    # as a watch, which keeps SQLite's log there
+    with closing(state), locked(cloned.root / PRIVATE_FOLDER, "it"):
+        (version,) = state.execute("PRAGMA user_version").fetchone()
+        state.execute(f"PRAGMA user_version = {version}")
+        before = decider.stamp()
+        await decider.sync_status()
+        assert decider.stamp() == before
     before = decider.stamp()
     await decider.sync_status()
     assert decider.stamp() == before
