@@ -363,10 +363,9 @@ class LiveSite:
                 continue
             path = file.relative_to(folder).as_posix()
             if found := parse_path(path):
-                slug, page_format = found
-                known = scanned.pages.get(slug)
+                known = scanned.pages.get(found[0])
                 file_path = known.path if known else model.PagePath(path)
-                return WritablePage(scanned, slug, file_path, page_format, "")
+                return WritablePage(scanned, found[0], file_path, found[1], "")
         return None
 
     def draft(
