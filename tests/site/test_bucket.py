@@ -292,7 +292,7 @@ async def test_removal_that_is_refused_is_an_error_and_is_tried_again(
     with monkeypatch.context() as context:
         # a request for an address that was not signed is refused
         context.setattr(obstore, "sign_async", sign_another)
-        with pytest.raises(SiteError, match=r"^cannot remove .*: the answer was 403$"):
+        with pytest.raises(SiteError, match=r"^cannot remove .*: status code: 403$"):
             await upload(site, shelf.bucket, seen)
     assert shelf.get("guide.html")
     await shelf.send()
@@ -313,7 +313,7 @@ async def test_removal_that_leads_elsewhere_is_an_error(
             return str(server.make_url("/"))
 
         monkeypatch.setattr(obstore, "sign_async", sign)
-        with pytest.raises(SiteError, match=r"the answer was 307$"):
+        with pytest.raises(SiteError, match=r"status code: 307$"):
             await shelf.bucket.remove("guide.html", "tag")
 
 
@@ -339,22 +339,36 @@ async def test_bucket_that_is_away_is_a_problem_and_is_tried_again(
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "hint"),
-    [(507, "StorageFull", None), (403, "QuotaExceeded", ACCESS_HINT)],
+    ("status", "body", "reason", "hint"),
+    [
+        (507, '<?xml version="1.0"?><Error><Code>Full</Code></Error>', "(Full)", None),
+        (403, "<Error><Code>Quota</Code></Error>", "(Quota)", ACCESS_HINT),
+        (507, "<title>507 - Full</title>", "507 Insufficient Storage", None),
+        (
+            404,
+            "<Error><Code>NoSuchBucket</Code></Error>",
+            "(NoSuchBucket)",
+            ACCESS_HINT,
+        ),
+    ],
 )
 async def test_storage_says_why_it_takes_no_object(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, status: int, code: str, hint: str
+    shelf: Shelf,
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    body: str,
+    reason: str,
+    hint: str,
 ) -> None:
-    said = f'<?xml version="1.0"?><Error><Code>{code}</Code></Error>'.encode()
     async with bending_proxy(shelf.server.address) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
         bucket = open_bucket(shelf.url)
         with (
-            proxy.bend(method="PUT", status=status, body=said),
+            proxy.bend(method="PUT", status=status, body=body.encode()),
             pytest.raises(SiteError, match=rf"a\.html: .*code: {status}") as caught,
         ):
             await bucket.put("a.html", b"x", "")
-    assert caught.value.message.endswith(f" ({code})")
+    assert caught.value.message.endswith(f" {reason}")
     assert caught.value.hint == hint
     assert "retries" not in caught.value.message
 

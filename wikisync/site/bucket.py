@@ -151,7 +151,7 @@ class Bucket:
         import obstore
         from obstore import exceptions as no
 
-        refusals = no.AlreadyExistsError, no.PreconditionError, no.NotFoundError
+        refusals = no.AlreadyExistsError, no.PreconditionError
         # the names of assets change with their bytes
         is_asset = path.startswith(ASSETS_FOLDER)
         cached = "max-age=31536000, immutable" if is_asset else "no-cache"
@@ -172,7 +172,7 @@ class Bucket:
                 f"{self.url}/{path} was changed by another program",
                 hint="let one program alone write to this place of the bucket",
             ) from exc
-        except no.BaseError as exc:
+        except (no.BaseError, FileNotFoundError) as exc:
             raise self._failed("write", path, exc) from exc
         return done["e_tag"] or ""
 
@@ -201,18 +201,19 @@ class Bucket:
                 if answer.status < 300:
                     return True
                 # its own error has the address, which is signed
-                said: Exception = SiteError(f"the answer was {answer.status}")
+                said: Exception = SiteError(f"status code: {answer.status}")
         except (aiohttp.ClientError, TimeoutError) as exc:
             said = exc
         raise self._failed("remove", path, said)
 
     def _failed(self, act: str, path: str, exc: Exception) -> SiteError:
-        why, _, body = str(exc).partition("<?xml")
-        why = why.strip().partition("\n")[0].rpartition(" - ")[2].strip(" :")
-        if code := body.partition("<Code>")[2].partition("<")[0]:
+        said, _, body = str(exc).partition("<")
+        line = said.strip().partition("\n")[0]
+        why = (line.partition(" - ")[2] or line).strip(" :")
+        if code := body.partition("Code>")[2].partition("<")[0]:
             why += f" ({code[:60]})"
         name = f"{self.url}/{path}".rstrip("/")
-        hint = None if " code: 5" in why else ACCESS_HINT  # full, or in trouble
+        hint = None if "code: 5" in why else ACCESS_HINT  # full, or in trouble
         return SiteError(f"cannot {act} {name}: {why or type(exc).__name__}", hint=hint)
 
 
