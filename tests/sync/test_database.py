@@ -3,6 +3,7 @@
 import resource
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.support.copies import OWNER, agreed
 from wikisync.core.model import Slug
-from wikisync.errors import StateDamaged
+from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base import database
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State
@@ -135,6 +136,22 @@ def nameless_bytes() -> int:
             status = descriptor.stat()
             found += status.st_size if not status.st_nlink else 0
     return found
+
+
+def test_no_room_for_what_a_killed_process_left_is_said_with_a_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its log is mended in a copy, and nothing is set aside."""
+    original = Database.open(tmp_path / "state.db")
+    with original.transaction() as connection:
+        connection.execute("CREATE TABLE kept (value)")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "away"))
+    with pytest.raises(
+        StateError, match=r"state\.db cannot be used: No such"
+    ) as caught:
+        Database.copy(original.path, is_live=False)
+    assert "check that the disk has space" in (caught.value.hint or "")
+    original.close()
 
 
 def test_a_copy_of_a_damaged_file_is_refused(tmp_path: Path) -> None:

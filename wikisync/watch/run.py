@@ -337,11 +337,9 @@ class Watch:
     async def status(self) -> Mapping[str, object]:
         """What ``status --json`` says, and the state of each wiki."""
         # in a copy of the state, which may be large: the cycles go on meanwhile
-        wikis = await asyncio.to_thread(lambda: asyncio.run(self._scanned()))
+        seen = await asyncio.to_thread(lambda: asyncio.run(self._scanned()))
         health = self.report.health()
-        wikis = [
-            {**one, **run} for one, run in zip(wikis, health["wikis"], strict=True)
-        ]
+        wikis = [{**one, **run} for one, run in zip(seen, health["wikis"], strict=True)]
         return {**health, "workspace": str(self._root), "wikis": wikis}
 
     async def _scanned(self) -> list[Mapping[str, object]]:

@@ -259,16 +259,16 @@ def _as_ours(
     match exc:
         case sqlite3.ProgrammingError() | UnicodeEncodeError():
             return exc  # a fault of ours, or of what is asked for
-        case sqlite3.OperationalError() if not any(w in str(exc) for w in _OF_DAMAGE):
+        case sqlite3.OperationalError() if any(w in str(exc) for w in _OF_DAMAGE):
+            return damage_of(path, exc)
+        case OSError(strerror=why) | sqlite3.OperationalError(args=(why, *_)):
             return StateError(
-                f"{path} cannot be used: {exc}",
+                f"{path} cannot be used: {why}",
                 hint="check that the disk has space, that the folder is writable, and"
                 " that no other wikisync is running in it",
             )
         case sqlite3.DatabaseError() | UnicodeDecodeError():
             return damage_of(path, exc)
-        case OSError():
-            return StateError(f"{path} cannot be set aside: {exc.strerror}")
     return damage_of(path, exc) if isinstance(exc, unsound) else exc
 
 
