@@ -153,6 +153,31 @@ def linked_picture(desk: Desk) -> list[str]:
     return [f"uploads/{HASH}/map.png"]
 
 
+def real_picture(desk: Desk) -> list[str]:
+    """The link was told of, and is none any more."""
+    link = desk.folder / linked_picture(desk)[0]
+    desk.last = desk.scan()
+    link.unlink()
+    link.write_bytes(b"another")
+    return [f"uploads/{HASH}/map.png"]
+
+
+def no_link(desk: Desk) -> list[str]:
+    """Another file is in its folder."""
+    link = desk.folder / linked_picture(desk)[0]
+    desk.last = desk.scan()
+    link.unlink()
+    return [other_file(desk, "b.png")[0].rpartition("/")[0]]
+
+
+def stored_elsewhere(desk: Desk) -> list[str]:
+    """The stub of a cloud storage is still beside its file."""
+    no_file(desk)
+    other_file(desk, ".map.png.icloud")
+    desk.last = desk.scan()
+    return other_file(desk, "map.png")
+
+
 def ignored_picture(desk: Desk) -> list[str]:
     unpack(f"-- .wikisyncignore --\n{OTHER}/\n", desk.folder)
     desk.last = desk.scan()
@@ -192,6 +217,7 @@ def everything(desk: Desk) -> list[str]:
     [
         *(second_file, folder, new_folder, template, link, unreadable, everything),
         *(linked_picture, ignored_picture, no_picture, no_file, one_of_two),
+        *(real_picture, no_link, stored_elsewhere),
         partial(other_file, name=".a.md"),
         partial(other_file, name="a.png~"),
         partial(other_file, name="a.png.icloud"),

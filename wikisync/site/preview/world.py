@@ -469,16 +469,18 @@ def _attachments_now(
 ) -> Mapping[AttachmentPath, IndexedFile] | None:
     """Attachments after changes of these and their folders; None where a scan tells."""
     found, paths = dict(wiki.attachments), set(touched)
+    odd = wiki.left_out.keys() | {one.subject for one in wiki.problems}
     # the watch may name the folder alone of a file that came with it
     for folder in [path for path in paths if path.count("/") == 1]:
         files = (wiki.source.folder / folder).glob("*")
         if not (listed := {f"{folder}/{one.name}" for one in files}):
             return None
-        paths |= listed.union(one for one in found if one.startswith(f"{folder}/"))
+        known = (one for one in (*found, *odd) if one.startswith(f"{folder}/"))
+        paths |= listed.union(known)
         paths.remove(folder)
     for path in map(AttachmentPath, paths):
-        is_listed = naming.is_listed_attachment(path)
-        if not is_listed or (state := wiki.loose.look(path)) is None:
+        is_plain = path not in odd and naming.is_listed_attachment(path)
+        if not is_plain or (state := wiki.loose.look(path)) is None:
             return None
         found[path] = state
     return dict(sorted(found.items()))
