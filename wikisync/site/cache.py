@@ -412,8 +412,8 @@ class LastBuild:
     otherwise lies in temporary tables until its site is in place; then it takes the
     place of the rows before, all at once.  So memory does not grow with the wikis, and
     nothing is left of a build that fails.  Every build needs all files, and most need
-    all pages of a wiki: one value takes a fifth of the time of as many rows.  So the
-    files are one, and pages are in parts, of which a changed page costs its own.
+    all pages of a wiki: one value takes a fifth of the time of as many rows.  So both
+    are in parts; a changed page costs its own.
     """
 
     def __init__(self, store: Cache, output: Path) -> None:

@@ -107,9 +107,8 @@ class PageServer(LanguageServer):
 
     async def in_thread(self, act: Callable[..., T], *args: object) -> T:
         """Ask the site."""
-        return await asyncio.get_running_loop().run_in_executor(
-            self._thread, act, *args
-        )
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, act, *args)
 
     # Its life -----------------------------------------------------------------------
 
@@ -233,12 +232,9 @@ class PageServer(LanguageServer):
         offers = [one for one in known if low in " ".join(one).lower()]
 
         def item(text: str, detail: str) -> lsp.CompletionItem:
-            edit, named = (
-                lsp.TextEdit(lsp.Range(start, place), text),
-                f"{text} {detail}",
-            )
+            edit, said = lsp.TextEdit(lsp.Range(start, place), text), f"{text} {detail}"
             return lsp.CompletionItem(
-                text, detail=detail, filter_text=named, text_edit=edit
+                text, detail=detail, filter_text=said, text_edit=edit
             )
 
         items = [item(*one) for one in offers[:OFFERED_MAX]]

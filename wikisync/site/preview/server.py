@@ -527,8 +527,7 @@ async def _send_file(
     # the browser's own viewer of these does not work in a sandbox
     is_shown = kind == "application/pdf"
     policy = "frame-ancestors 'none'" if is_shown else guard.ATTACHMENT_POLICY
-    own = {"Content-Type": kind, "Content-Security-Policy": policy}
-    headers = {**guard.HEADERS, **own}
+    headers = {**guard.HEADERS, "Content-Type": kind, "Content-Security-Policy": policy}
     try:
         with opened_below(file.folder, file.name) as descriptor:
             answer = _OpenedFile(f"/dev/fd/{descriptor}", headers=headers)

@@ -310,9 +310,14 @@ class LiveSite:
         scanned, conflict = world.scanned[place.wiki], world.conflicts.get(place, "")
         file = shown_file(scanned, scanned.pages[slug].path)
         problems += page_problems(world, place, file)
-        shown = tuple(dict.fromkeys(problems))
-        about = owner, slug, file, conflict, self.read_count
-        return PageView(key, frame, is_failing, shown, *about)
+        return PageView(
+            *(key, frame, is_failing, tuple(dict.fromkeys(problems))),
+            owner=owner,
+            slug=slug,
+            file=file,
+            conflict=conflict,
+            count=self.read_count,
+        )
 
     # What a person writes ---------------------------------------------------------
 
