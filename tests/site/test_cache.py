@@ -433,6 +433,16 @@ def test_damaged_file_means_no_file_until_the_next_note(
     assert list(noted_files(tmp_path)) == ["b"]
 
 
+def test_lost_row_of_files_means_no_file(
+    tmp_path: Path, builds: Builds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_module, "FILES_PER_ROW", 1)
+    noted_files(tmp_path, files_of("a", "b"))
+    builds.run("DELETE FROM file WHERE part = 0")
+    assert noted_files(tmp_path, files_of("b")) == {}
+    assert list(noted_files(tmp_path)) == ["b"]
+
+
 def test_damaged_note_is_none(builds: Builds) -> None:
     builds.run("UPDATE site SET value = x'0102030405'")
     with open_cache(builds.folder) as store:

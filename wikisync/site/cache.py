@@ -438,10 +438,9 @@ class LastBuild:
     def files(self) -> Mapping[str, FileState]:
         """The files of the output as that build left them; none where one is lost."""
         files: dict[str, FileState] = {}
-        statement = "SELECT part, value FROM file WHERE site = ? ORDER BY part"
-        for part, value in self._rows(statement, self.site):
-            packed = checked(_of_program(b"files%d" % part), value)
-            if packed is None:
+        statement = "SELECT value FROM file WHERE site = ? ORDER BY part"
+        for part, (value,) in enumerate(self._rows(statement, self.site)):
+            if (packed := checked(_of_program(b"files%d" % part), value)) is None:
                 return {}
             files |= _FILES.decode(packed)
         return files
