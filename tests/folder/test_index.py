@@ -12,7 +12,7 @@ from wikisync.core.model import AttachmentPath, LooseFile, Problem, Slug, digest
 from wikisync.core.system import file_status
 from wikisync.errors import FolderError
 from wikisync.folder import index as index_module
-from wikisync.folder import pages as pages_module
+from wikisync.folder import naming
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.naming import decode_page
 from wikisync.folder.pages import READ_ALL_S, PageFolder
@@ -65,7 +65,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(path)
         return decode_page(content, path)
 
-    monkeypatch.setattr(pages_module, "decode_page", noted)
+    monkeypatch.setattr(naming, "decode_page", noted)
     return found
 
 
