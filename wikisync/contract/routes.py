@@ -97,8 +97,6 @@ class OtherEndpoint(_Operation):
     PAGE_DELETE = "delete_page", "DELETE", "/{owner}/{id}/wikis/{slug}"
     ATTACHMENT = "upload_attachment", "POST", "/{owner}/{id}/wikis/attachments"
     COMMENTS = "list_comments", "GET", _NOTES
-    COMMENT = "show_comment", "GET", f"{_NOTES}/{{note_id}}"
-    COMMENT_CREATE = "create_comment", "POST", _NOTES
     GROUPS = "list_groups", "GET", "/groups"
     GROUP = "show_group", "GET", "/groups/{id}"
     SUBGROUPS = "list_subgroups", "GET", "/groups/{id}/subgroups"

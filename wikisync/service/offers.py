@@ -16,15 +16,7 @@ from wikisync.contract.parameters import parameters_of
 from wikisync.contract.routes import API_PREFIX, AnyEndpoint, Endpoint
 from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.core.model import OwnerKind
-from wikisync.service import (
-    attachments,
-    comments,
-    git_http,
-    groups,
-    identity,
-    search,
-    wikis,
-)
+from wikisync.service import attachments, git_http, groups, identity, search, wikis
 from wikisync.service.access import Act
 from wikisync.service.access import Operation as WikiOperation
 from wikisync.service.answers import bytes_answer
@@ -84,9 +76,6 @@ _WIKI_ROWS: tuple[Row, ...] = (
     (Other.PAGE, wikis.show_page, schema.WikiPageRecord),
     (Other.PAGE_EDIT, wikis.edit_page, schema.WikiPageRecord),
     (Other.PAGE_DELETE, wikis.delete_page, NoJson.NOTHING),
-    (Other.COMMENTS, comments.list_comments, list[schema.CommentRecord]),
-    (Other.COMMENT, comments.show_comment, schema.CommentRecord),
-    (Other.COMMENT_CREATE, comments.create_comment, schema.CommentRecord),
 )
 _OWNER_ROWS: tuple[Row, ...] = (
     (Other.OWNER_SEARCH, search.search_wikis, list[schema.BlobRecord]),
