@@ -268,12 +268,9 @@ async def test_preview_listens_so(
 async def test_listener_of_a_watch_listens_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "USUAL_LIMITS", HASTY)
 
-    async def status() -> dict[str, object]:
-        return {}
-
     # nothing of the watch is asked, for no request is whole
     report = WatchReport(cast("Any", None), (), cast("Any", None))
-    listener = Listener("secret", lambda *_: False, status, report)
+    listener = Listener("secret", lambda *_: False, report)
     async with watch_listening(listener.app(), "127.0.0.1:0") as url:
         ended = await send_half(url, HALF_REQUESTS["half a head"])
         body = b"POST /hook HTTP/1.1\r\nX-Gitlab-Token: secret\r\n" + HOST

@@ -3,7 +3,7 @@
 Each gives its address and, where somebody may write, a token.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
@@ -32,12 +32,8 @@ async def a_preview(root: Path) -> AsyncIterator[tuple[str, str]]:
 @asynccontextmanager
 async def a_listener(root: Path) -> AsyncIterator[tuple[str, str]]:
     del root
-
-    async def status() -> Mapping[str, object]:
-        return {}
-
     # nothing that is sent here gets as far as the report
     report = cast(WatchReport, None)
-    listener = Listener("word", lambda *_: False, status, report)
+    listener = Listener("word", lambda *_: False, report)
     async with listening(listener.app(), "127.0.0.1:0") as url:
         yield url, ""

@@ -1,7 +1,6 @@
 """What of a watch needs a person: in the file, told to their command once, and gone."""
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,7 +19,6 @@ from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
-from wikisync.sync.base.database import Database
 from wikisync.watch import report
 from wikisync.watch.report import seen, service_sentence
 from wikisync.watch.run import Watch
@@ -306,24 +304,6 @@ async def watch_without_service(
                 running = group.create_task(watch.run())
                 yield watch
                 running.cancel()
-
-
-async def test_question_for_the_status_holds_up_no_cycle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The state has all earlier texts, and is copied."""
-    copying: list[int] = []
-    copy = Database.copy
-
-    def noted_copy(path: Path, *, is_live: bool) -> Database:
-        copying.append(threading.get_ident())
-        return copy(path, is_live=is_live)
-
-    async with watch_without_service(tmp_path, monkeypatch) as watch:
-        monkeypatch.setattr(Database, "copy", noted_copy)
-        assert len(cast("Any", await watch.status())["wikis"]) == 1
-    assert copying
-    assert threading.get_ident() not in copying
 
 
 async def test_person_is_called_in_time_though_nothing_happens(

@@ -1,7 +1,6 @@
 """Webhooks and questions to a watch, over real sockets."""
 
 import io
-import json
 import socket
 import time
 from collections.abc import AsyncIterator
@@ -15,7 +14,6 @@ import pytest_asyncio
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
 from wikisync.service.settings import Hook
-from wikisync.sync.base.state import State
 from wikisync.watch.listen import BODY_BYTES_MAX, listening, new_app
 
 pytestmark = pytest.mark.slow
@@ -141,39 +139,6 @@ async def test_webhook_of_another_project_asks_for_nothing(asked: Asked) -> None
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_status_says_what_the_command_says_and_how_each_wiki_fares(
-    asked: Asked,
-) -> None:
-    watch, url, session = asked
-    found = json.loads(await (await session.get(f"{url}/status")).text())
-    (wiki,) = found["wikis"]
-    assert wiki["folder"] == "handbook"
-    assert wiki["condition"] == "in sync"
-    assert wiki["pages"] == 1
-    assert wiki["differences"] == []
-    assert found["workspace"] == str(watch.root)
-
-
-async def test_status_names_a_save_that_waits_and_does_nothing_about_it(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with answering(service, tmp_path / "ws") as (watch, url, session):
-        file = watch.root / ".wikisync" / "state.db"
-        with State.open(file, is_held=False) as state:
-            state.wiki(OWNER).remember(paused="a long rewrite")
-        paused = '"condition": "paused"'
-        await watch.until(lambda: paused in json.dumps(watch.health))
-        watch.save("home", "mine\n")
-        found = json.loads(await (await session.get(f"{url}/status")).text())
-        (difference,) = found["wikis"][0]["differences"]
-        assert (difference["page"], difference["side"]) == ("home", "here")
-        with State.copy(file, is_live=True) as copy:
-            known = copy.wiki(OWNER)
-            assert not known.intents()
-            assert not known.memory.troubles
-
-
-@pytest.mark.asyncio(loop_scope="module")
 async def test_metrics_are_lines_that_prometheus_reads(asked: Asked) -> None:
     _, url, session = asked
     answer = await session.get(f"{url}/metrics")
@@ -187,7 +152,7 @@ async def test_metrics_are_lines_that_prometheus_reads(asked: Asked) -> None:
 async def test_foreign_web_page_is_told_nothing(asked: Asked) -> None:
     _, url, session = asked
     for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
-        for path in ("status", "healthz", "metrics"):
+        for path in ("healthz", "metrics"):
             answer = await session.get(f"{url}/{path}", headers=headers)
             assert answer.status == 403
 
@@ -201,27 +166,3 @@ async def test_port_that_is_taken_is_told_with_the_key(
         async with watching(service, tmp_path / "ws", more=more) as watch:
             assert await watch.ended() == 2
             await watch.said("[sync] listen")
-
-
-async def test_conflict_says_who_wrote_the_wikis_text_and_status_that_it_is_held(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with answering(service, tmp_path / "ws") as (watch, url, session):
-        text = "their text\n"
-        event = {
-            **EVENT,
-            "user": {"name": "Ann \x1b[1mExample", "username": "ann"},
-            "object_attributes": {"slug": "home", "content": text},
-        }
-        await watch.until(lambda: "wikis" in watch.health)
-        cycles = watch.health["wikis"][0]["cycles"]
-        await session.post(f"{url}/hook", json=event, headers=HEADERS)
-        await watch.until(lambda: watch.health["wikis"][0]["cycles"] > cycles)
-        await service.add_pages(OWNER, {"home": text})
-        watch.save("home", "my text\n")
-        conflict_file = watch.folder / "home.conflict.md"
-        await watch.until(conflict_file.exists)
-        assert "on the wiki, Ann [1mExample, " in conflict_file.read_text()
-        found = json.loads(await (await session.get(f"{url}/status")).text())
-        (difference,) = found["wikis"][0]["differences"]
-        assert difference["side"] == "held"

@@ -1,4 +1,4 @@
-"""What a watch answers on this machine: webhooks, health, status, figures.
+"""What a watch answers on this machine: webhooks, health, figures.
 
 Workers of a fleet take webhooks alike (``new_app``).
 
@@ -7,12 +7,10 @@ believed.  Who edited is remembered with the text that it is about, and shown wh
 wiki is seen to hold that very text.  The secret is compared before anything is read.
 """
 
-import asyncio
 import hmac
-import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
@@ -31,8 +29,6 @@ log = logging.getLogger(__name__)
 
 BODY_BYTES_MAX = 1024 * 1024
 SHUTDOWN_S = 0.5
-STATUS_AGE_S = 5.0
-"""A status is given again for so long: it costs a scan of every folder."""
 TOKEN_HEADER = "X-Gitlab-Token"  # noqa: S105 - the header's name
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -42,7 +38,6 @@ SLUG_CHARS_MAX = 2000
 Ask = Callable[[str, Slug, RemoteEdit | None], bool]
 """Requests a scan of the page of a wiki, at the path of its project, which somebody may
 have edited; whether it is ours."""
-Status = Callable[[], Awaitable[Mapping[str, object]]]
 
 
 class _User(msgspec.Struct):
@@ -76,21 +71,15 @@ See = Callable[[_Event, str, Slug], Awaitable[bool]]
 class Listener:
     """The answers."""
 
-    def __init__(
-        self, secret: str, ask: Ask, status: Status, report: WatchReport
-    ) -> None:
+    def __init__(self, secret: str, ask: Ask, report: WatchReport) -> None:
         self._secret = secret.encode()
         self._ask = ask
-        self._status = status
         self._report = report
-        self._turn = asyncio.Lock()
-        self._last: tuple[float, str] | None = None
 
     def app(self) -> web.Application:
         """The application."""
         app = new_app(self._secret, self._see)
         app.router.add_get("/healthz", self._healthz)
-        app.router.add_get("/status", self._status_json)
         app.router.add_get("/metrics", self._metrics)
         return app
 
@@ -109,16 +98,6 @@ class Listener:
         health = self._report.health()
         lines = map(visible_line, health_lines(health))
         return _said(200 if health["is_healthy"] else 503, "\n".join(lines))
-
-    async def _status_json(self, request: web.Request) -> web.Response:
-        _refuse_foreign(request)
-        async with self._turn:
-            now = time.monotonic()
-            if self._last is None or now - self._last[0] > STATUS_AGE_S:
-                found = await self._status()
-                self._last = time.monotonic(), json.dumps(found, ensure_ascii=False)
-            text = self._last[1]
-        return web.Response(text=text, content_type="application/json")
 
     async def _metrics(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)

@@ -238,7 +238,7 @@ class _Process:
             if sync.listen:
                 file, named = sync.hook_secret_file, "[sync] hook_secret_file"
                 secret = self.credentials.hook_secret(file, named)
-                listener = Listener(secret, watch.note_hook, watch.status, watch.report)
+                listener = Listener(secret, watch.note_hook, watch.report)
                 url = await stack.enter_async_context(
                     listening(listener.app(), sync.listen)
                 )

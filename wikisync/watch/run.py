@@ -15,8 +15,6 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from wikisync import errors
 from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
@@ -43,8 +41,7 @@ from wikisync.watch.wiki import WatchedWiki, lists_of
 from wikisync.workspace import attention, folders, runner
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
-from wikisync.workspace.opening import OpenWorkspace, open_workspace, other_folder
-from wikisync.workspace.status import scan, status_as_json
+from wikisync.workspace.opening import OpenWorkspace, other_folder
 
 log = logging.getLogger(__name__)
 
@@ -333,23 +330,6 @@ class Watch:
                 self.runner.request_cycle(wiki.name, runner.ScanScope.WIKI, [slug])
                 return True
         return False
-
-    async def status(self) -> Mapping[str, object]:
-        """What ``status --json`` says, and the state of each wiki."""
-        # in a copy of the state, which may be large: the cycles go on meanwhile
-        seen = await asyncio.to_thread(lambda: asyncio.run(self._scanned()))
-        health = self.report.health()
-        wikis = [{**one, **run} for one, run in zip(seen, health["wikis"], strict=True)]
-        return {**health, "workspace": str(self._root), "wikis": wikis}
-
-    async def _scanned(self) -> list[Mapping[str, object]]:
-        workspace = self.opened.workspace
-        with open_workspace(workspace, is_read_only=True, is_guarded=False) as seen:
-            found = {w: await scan(seen, w.section, None) for w in self._wikis.values()}
-        return [
-            status_as_json(replace(status, wiki_notes=wiki.synced.notes))
-            for wiki, status in found.items()
-        ]
 
     async def _follow_requests(self) -> None:
         """See that another command asks, or wrote what a person decided."""
