@@ -79,14 +79,11 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
         A, ledger.ConflictFileRecord(Format.ORG, X, "mine", "theirs", 3.0, X)
     )
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
-    known.note_edits({A: ledger.RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(renamed={A: B})
     assert [one.replaced for one in known.replaced(B)] == ["old", "of another b"]
     assert known.times_sent(B, digest_of("sent"), 3.0) == 1
     assert set(known.conflict_files()) == {B}
     assert set(known.memory.refusals) == {B}
-    assert known.memory.edits.get(A) is None
-    assert known.memory.edits.get(B) == ledger.RemoteEdit(digest_of("x"), "ann", 5.0)
 
 
 def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None:
@@ -94,13 +91,11 @@ def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0, digest_of("sent"))
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
-    known.note_edits({A: ledger.RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(dropped=[A])
     assert not known.base()
     assert known.text(A) is None
     assert not known.times_sent(A, digest_of("sent"), 3.0)
     assert not known.memory.refusals
-    assert known.memory.edits.get(A) is None
     assert known.replaced(A)
 
 

@@ -22,7 +22,7 @@ from wikisync.core.model import Slug, digest_of
 from wikisync.merging.conflict import Clash, read_conflict_file
 from wikisync.sync.base import database
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.ledger import RemoteEdit, unpack
+from wikisync.sync.decide.ledger import unpack
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.run.parts import CycleOptions
 
@@ -143,35 +143,6 @@ async def test_the_wikis_text_says_when_it_was_seen_first(pair: Pair) -> None:
     pair.save("home", MINE.replace("mine", "mine, later"))
     await pair.rest()
     assert label_of(pair).endswith(f" on the wiki, seen {minute(at)} %%%%")
-
-
-async def test_the_wikis_text_says_who_wrote_it_where_that_was_told(pair: Pair) -> None:
-    later = THEIRS.replace("theirs", "theirs, later")
-    edit = RemoteEdit(digest_of(later), "Ann %%%% Example", pair.now + 60)
-    pair.known.note_edits({Slug("home"): edit})
-    await pair.edit("home", later)
-    await pair.rest()
-    told = f" on the wiki, Ann Example, {minute(edit.at)} %%%%"
-    assert label_of(pair).endswith(told)
-    assert read_conflict_file(conflict_file_of(pair).read_text()).problem == ""
-
-
-async def test_who_wrote_another_text_is_not_said_to_have_written_this_one(
-    pair: Pair,
-) -> None:
-    edit = RemoteEdit(digest_of("another"), "Ann", pair.now)
-    pair.known.note_edits({Slug("home"): edit})
-    await pair.edit("home", THEIRS.replace("theirs", "theirs, later"))
-    await pair.rest()
-    assert "Ann" not in label_of(pair)
-
-
-async def test_label_that_changes_alone_leaves_a_begun_settlement(pair: Pair) -> None:
-    begun = begin(pair)
-    edit = RemoteEdit(digest_of(THEIRS), "Ann", pair.now)
-    pair.known.note_edits({Slug("home"): edit})
-    await pair.rest()
-    assert conflict_file_of(pair).read_text() == begun
 
 
 # -- a dry run ---------------------------------------------------------------------

@@ -350,8 +350,8 @@ async def _conflict(
     record = known.conflict_files()[slug]
     file = await local.conflict_file(slug) if record.has_file else None
     if file is None:
-        label = remote_label(known.memory.edits.get(slug), record.remote, record.at)
-        text = write_conflict_file(resolving.pieces_again(known, slug), remote_by=label)
+        pieces, label = resolving.pieces_again(known, slug), remote_label(record.at)
+        text = write_conflict_file(pieces, remote_by=label)
     else:
         text = file.text
     path = None

@@ -3,13 +3,11 @@
 Workers of a fleet take webhooks alike (``new_app``).
 
 A webhook is a hint: it says which wiki to scan, and what it says of pages is not
-believed.  Who edited is remembered with the text that it is about, and shown where the
-wiki is seen to hold that very text.  The secret is compared before anything is read.
+believed.  The secret is compared before anything is read.
 """
 
 import hmac
 import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -17,12 +15,11 @@ import msgspec
 from aiohttp import web
 
 from wikisync.core.decoding import json_decoder
-from wikisync.core.model import Slug, digest_of
+from wikisync.core.model import Slug
 from wikisync.core.system import connections
 from wikisync.core.system.connections import note_request
 from wikisync.core.terminal import printable, visible_line
 from wikisync.errors import UsageError
-from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.watch.report import WatchReport, health_lines, metrics
 
 log = logging.getLogger(__name__)
@@ -35,14 +32,9 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NAME_CHARS_MAX = 200
 SLUG_CHARS_MAX = 2000
 
-Ask = Callable[[str, Slug, RemoteEdit | None], bool]
+Ask = Callable[[str, Slug], bool]
 """Requests a scan of the page of a wiki, at the path of its project, which somebody may
 have edited; whether it is ours."""
-
-
-class _User(msgspec.Struct):
-    name: str | None = None
-    username: str | None = None
 
 
 class _Project(msgspec.Struct):
@@ -53,14 +45,12 @@ class _Page(msgspec.Struct):
     slug: str = ""
     action: str = ""
     version_id: str | None = None
-    content: str | None = None
 
 
 class _Event(msgspec.Struct):
     object_kind: str
     project: _Project
     object_attributes: _Page = msgspec.field(default_factory=_Page)
-    user: _User = msgspec.field(default_factory=_User)
 
 
 _EVENTS = json_decoder(_Event)
@@ -85,13 +75,7 @@ class Listener:
 
     async def _see(self, event: _Event, path: str, slug: Slug) -> bool:
         self._report.hooks += 1
-        if event.object_kind != "wiki_page":
-            return False
-        content, edit = event.object_attributes.content, None
-        who = printable(event.user.name or event.user.username or "")[:NAME_CHARS_MAX]
-        if who and content is not None:
-            edit = RemoteEdit(digest_of(content), who, time.time())
-        return self._ask(path, slug, edit)
+        return event.object_kind == "wiki_page" and self._ask(path, slug)
 
     async def _healthz(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)

@@ -32,7 +32,6 @@ from wikisync.folder.watch import is_watched, watch_folders
 from wikisync.site.preview.moves import plan_moves
 from wikisync.site.preview.writing import WikiDesk
 from wikisync.site.publish import publish
-from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.decide.plan import MoveRemote
 from wikisync.watch import report
 from wikisync.watch.systemd import Notifier
@@ -317,15 +316,10 @@ class Watch:
 
     # -- requests ----------------------------------------------------------------
 
-    def note_hook(self, path: str, slug: Slug, edit: RemoteEdit | None) -> bool:
-        """Request a scan of this project's wiki and page; whether it is one of ours.
-
-        Who edited the page is remembered, where that is told.
-        """
+    def note_hook(self, path: str, slug: Slug) -> bool:
+        """Request a scan of this project's wiki and page; whether it is one of ours."""
         for wiki in self._wikis.values():
             if wiki.section.kind == "project" and path in wiki.paths:
-                if edit is not None:
-                    wiki.note_edit(slug, edit)
                 self.runner.wikis[wiki.name].note_hook(self.runner.clock())
                 self.runner.request_cycle(wiki.name, runner.ScanScope.WIKI, [slug])
                 return True

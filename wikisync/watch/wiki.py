@@ -13,7 +13,6 @@ from wikisync.api.git import WikiHistory
 from wikisync.config import WikiSection
 from wikisync.core.model import Slug, some_of
 from wikisync.errors import NotFound, PermissionDenied
-from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.run.parts import CycleOptions, CycleResult
 from wikisync.watch.triggers import RemoteHint
 from wikisync.workspace.attention import sentences
@@ -24,8 +23,8 @@ from wikisync.workspace.runner import FULL_SCAN_S, CycleOutcome, ScanScope
 WIKIS_MIN = 4
 SAVED_MAX = 20
 """More files saved at once than these are a reason to scan the whole folder."""
-EDITS_MAX = 1000
-"""Reported edits between two cycles that are remembered, the last ones."""
+NAMED_MAX = 1000
+"""Pages that webhooks named since the last scan of the wiki, at the most."""
 
 
 class WatchedWiki(WikiCycles):
@@ -47,7 +46,6 @@ class WatchedWiki(WikiCycles):
         self._active: RemoteHint | None = None
         """The last hint that is no commit."""
         self._etag: str | None = None
-        self._edits: dict[Slug, RemoteEdit] = {}
         self._saved: set[str] | None = None
         """Files in the folder that were saved since the last cycle; None where
         anything may have happened to it."""
@@ -77,7 +75,7 @@ class WatchedWiki(WikiCycles):
     def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
         """Remember files of the folder, or pages of the wiki, for the next cycle."""
         self._news = max(self._news or scope, scope)
-        if scope is ScanScope.WIKI and len(self._named) < EDITS_MAX:
+        if scope is ScanScope.WIKI and len(self._named) < NAMED_MAX:
             self._named.update(map(Slug, paths or ()))
         if scope is ScanScope.FOLDER and self._saved is not None:
             saved = self._saved.union(paths or ())
@@ -90,13 +88,6 @@ class WatchedWiki(WikiCycles):
         is_full = self._news is ScanScope.EVERYTHING
         self._has_rest |= is_full or self._saved != set()
         return self._has_rest
-
-    def note_edit(self, slug: Slug, edit: RemoteEdit) -> None:
-        """Remember who edited a page on the wiki, until the next cycle."""
-        self._edits.pop(slug, None)
-        self._edits[slug] = edit
-        if len(self._edits) > EDITS_MAX:
-            del self._edits[next(iter(self._edits))]
 
     def _outcome(self, result: CycleResult) -> CycleOutcome:
         self.synced.results = [result]
@@ -118,9 +109,6 @@ class WatchedWiki(WikiCycles):
         if self._uploads_new:
             wiki.known.remember(left_out=None)
         self._opened.refuse_lost(self.section)
-        edits, self._edits = self._edits, {}
-        if edits:
-            wiki.known.note_edits(edits)
         had_rest, self._has_rest = self._has_rest, False
         if had_rest:
             # the wiki is scanned once all is sent, unless there is news of it

@@ -197,11 +197,7 @@ class Agreements(History):
             again = memory.remote_again.union(agreed, change.dropped, moved)
             tag = memory.remote_tag if len(again) <= PAGES_AGAIN_MAX else ""
             self.remember(remote_tag=tag, remote_again=again)
-        self.remember(
-            files_at="",
-            refusals=change.follow(memory.refusals),
-            edits=change.follow(memory.edits),
-        )
+        self.remember(files_at="", refusals=change.follow(memory.refusals))
 
     def remember_mark(self, there: Snapshot) -> None:
         """Note the wiki's mark, and the pages that the base has otherwise."""

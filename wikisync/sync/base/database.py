@@ -30,7 +30,6 @@ from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.decide.ledger import (
     ConflictFileRecord,
     Refusal,
-    RemoteEdit,
     Side,
     Sighting,
     WikiMemory,
@@ -40,8 +39,6 @@ from wikisync.sync.decide.ledger import (
 from wikisync.sync.decide.safety import REMOVALS_WITHIN_S, Batch, BatchKind
 
 _T = TypeVar("_T")
-EDITS_MAX = 500
-"""Pages of which the last edit on the wiki is known; it is asked for in conflicts."""
 FIELDS = WikiMemory.__struct_fields__
 """Columns of the table ``wiki``, as JSON; NULL for what a new wiki has."""
 BUSY_TIMEOUT_S = 5.0
@@ -452,12 +449,6 @@ class WikiRows:
         """Forget it: the page is another, or was taken."""
         refusals = self.memory.refusals
         self.remember(refusals={s: refusals[s] for s in refusals.keys() - {slug}})
-
-    def note_edits(self, edits: Mapping[Slug, RemoteEdit]) -> None:
-        """Remember who edited pages on the wiki, the last edit of each."""
-        known = {**self.memory.edits, **edits}
-        latest = sorted(known, key=lambda slug: known[slug].at)[-EDITS_MAX:]
-        self.remember(edits={slug: known[slug] for slug in latest})
 
     # -- conflicts -------------------------------------------------------------------
 

@@ -167,15 +167,6 @@ class ConflictFileRecord(Struct, frozen=True):
         return self.conflict_file != NO_DIGEST
 
 
-class RemoteEdit(Struct, frozen=True):
-    """An edit on the wiki, as the service reported it."""
-
-    digest: model.Digest
-    """Of the text that it made: the author is known of this text alone."""
-    who: str
-    at: float
-
-
 class Refusal(Struct, frozen=True):
     """A text that the service did not take, or not delete; not tried again as it is."""
 
@@ -270,7 +261,6 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
         default_factory=dict
     )
     """When pages were removed unasked, for as long as that counts."""
-    edits: Mapping[model.Slug, RemoteEdit] = field(default_factory=dict)
     troubles: tuple[model.Problem, ...] = ()
     health: Health = Health()
     syncing: int = 0
@@ -282,12 +272,6 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
         return any(batch.kind is BatchKind.REWOUND for batch in self.batches)
 
 
-def remote_label(edit: RemoteEdit | None, remote: str, at: float) -> str:
-    """Who wrote the wiki's text and when, as far as the service says."""
-    if edit is not None and edit.digest == model.digest_of(remote):
-        return f"{edit.who}, {_local_time(edit.at)}"
-    return f"seen {_local_time(at)}"
-
-
-def _local_time(at: float) -> str:
-    return f"{datetime.fromtimestamp(at):%Y-%m-%d %H:%M}"  # noqa: DTZ006 - a person's own
+def remote_label(at: float) -> str:
+    """When the wiki's text was first seen, by a person's own clock."""
+    return f"seen {datetime.fromtimestamp(at):%Y-%m-%d %H:%M}"  # noqa: DTZ006

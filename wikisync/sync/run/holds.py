@@ -387,7 +387,7 @@ class Holds:
         remote = merged.remote.content
         is_seen = known is not None and known.remote == remote
         at = known.at if known is not None and is_seen else self._cycle.clock()
-        label = ledger.remote_label(self._state.memory.edits.get(slug), remote, at)
+        label = ledger.remote_label(at)
         pieces = merged.result.pieces
         text = await on_texts(
             lambda: conflict.write_conflict_file(pieces, remote_by=label), remote
