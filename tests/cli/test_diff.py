@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.support.quirks import Quirk
 from tests.support.workspaces import PAGES, Cloned
 from wikisync.core.terminal import visible
-from wikisync.workspace.status import BOLD, GREEN, RED, unified
+from wikisync.workspace.status import GREEN, RED, RESET, unified
 
 
 async def test_difference_leads_from_the_wiki_to_here(cloned: Cloned) -> None:
@@ -96,11 +96,9 @@ def test_missing_line_end_is_told() -> None:
     assert unified("a", "a\n", NAMES).endswith("-a\n\\ No newline at end of file\n+a\n")
 
 
-def test_changed_words_are_bold_and_others_are_not() -> None:
-    text = unified("the red house\n", "the blue house\n", NAMES, is_coloured=True)
-    assert f"{RED}-the {BOLD}red" in text
-    assert f"{GREEN}+the {BOLD}blue" in text
-    assert f"{BOLD}the" not in text
+def test_changed_lines_are_coloured_and_others_are_not() -> None:
+    text = unified("a\nred\n", "a\nblue\n", NAMES, is_coloured=True)
+    assert text.endswith(f" a\n{RED}-red{RESET}\n{GREEN}+blue{RESET}\n")
 
 
 def test_control_characters_reach_no_terminal() -> None:

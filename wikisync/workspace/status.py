@@ -17,7 +17,7 @@ from wikisync.core.mentions import unmet_mentions
 from wikisync.core.model import AttachmentPath, Problem, Slug
 from wikisync.core.terminal import visible, visible_line
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
-from wikisync.merging.diff import WORDS, Hunk, changes
+from wikisync.merging.diff import Hunk, changes
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.ledger import Health, LogEntry
@@ -374,15 +374,14 @@ def status_as_json(status: WikiStatus) -> dict[str, object]:
     }
 
 
-# -- two texts as a unified difference, with changed words coloured on a terminal ------
+# -- two texts as a unified difference, coloured on a terminal -------------------------
 
 
 CONTEXT_LINES = 3
 """Equal lines shown around a change."""
-WORDS_MAX = 5_000
-"""Words of one change beyond which its lines are coloured whole."""
 
 RED, GREEN, CYAN, BOLD, RESET = (f"\x1b[{code}m" for code in (31, 32, 36, 1, 0))
+_COLOURS = {"-": RED, "+": GREEN, "@": CYAN}
 
 
 def unified(
@@ -394,9 +393,6 @@ def unified(
     if is_coloured:
         old, new = visible(old), visible(new)
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    lines = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
-    if is_coloured:
-        lines = [f"{BOLD}{visible_line(line.rstrip())}{RESET}\n" for line in lines]
     # changes whose contexts would touch stand in one hunk
     hunks: list[list[Hunk]] = []
     for change in changes(before, after):
@@ -404,34 +400,29 @@ def unified(
             hunks[-1].append(change)
         else:
             hunks.append([change])
-    for hunk in hunks:
-        lines += _hunk_lines(hunk, before, after, is_coloured=is_coloured)
-    return "".join(lines)
+    head = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
+    lines = [line for hunk in hunks for line in _hunk_lines(hunk, before, after)]
+    if is_coloured:
+        head = [f"{BOLD}{visible_line(line.rstrip())}{RESET}\n" for line in head]
+        lines = [_painted(line) for line in lines]
+    return "".join([*head, *lines])
 
 
 def _hunk_lines(
-    hunk: Sequence[Hunk],
-    before: Sequence[str],
-    after: Sequence[str],
-    *,
-    is_coloured: bool,
+    hunk: Sequence[Hunk], before: Sequence[str], after: Sequence[str]
 ) -> Iterator[str]:
     start = max(0, hunk[0].old_start - CONTEXT_LINES)
     end = min(len(before), hunk[-1].old_end + CONTEXT_LINES)
     new_start = hunk[0].new_start - (hunk[0].old_start - start)
     new_end = hunk[-1].new_end + (end - hunk[-1].old_end)
-    label = f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@"
-    yield f"{CYAN}{label}{RESET}\n" if is_coloured else f"{label}\n"
+    yield f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n"
     done = start
     for change in hunk:
         yield from (_line(" ", line) for line in before[done : change.old_start])
         removed = before[change.old_start : change.old_end]
         added = after[change.new_start : change.new_end]
-        if is_coloured:
-            yield from _coloured(removed, added)
-        else:
-            yield from (_line("-", line) for line in removed)
-            yield from (_line("+", line) for line in added)
+        yield from (_line("-", line) for line in removed)
+        yield from (_line("+", line) for line in added)
         done = change.old_end
     yield from (_line(" ", line) for line in before[done:end])
 
@@ -450,31 +441,6 @@ def _line(sign: str, line: str) -> str:
     return f"{sign}{line}\n\\ No newline at end of file\n"
 
 
-def _coloured(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
-    """The lines of one change, what is not the same in them in bold."""
-    old, new = WORDS.findall("".join(removed)), WORDS.findall("".join(added))
-    old_marks: set[int] = set()
-    new_marks: set[int] = set()
-    if removed and added and max(len(old), len(new)) <= WORDS_MAX:
-        for change in changes(old, new):
-            old_marks |= set(range(change.old_start, change.old_end))
-            new_marks |= set(range(change.new_start, change.new_end))
-    yield from _painted("-", RED, old, old_marks)
-    yield from _painted("+", GREEN, new, new_marks)
-
-
-def _painted(
-    sign: str, colour: str, words: Sequence[str], marks: set[int]
-) -> Iterator[str]:
-    line: list[str] = []
-    for index, word in enumerate(words):
-        if word == "\n":
-            yield f"{colour}{sign}{''.join(line)}{RESET}\n"
-            line = []
-        elif index in marks:
-            line.append(f"{BOLD}{word}{RESET}{colour}")
-        else:
-            line.append(word)
-    if line:
-        ending = "\\ No newline at end of file"
-        yield f"{colour}{sign}{''.join(line)}{RESET}\n{ending}\n"
+def _painted(line: str) -> str:
+    colour = _COLOURS.get(line[0])
+    return f"{colour}{line[:-1]}{RESET}\n" if colour else line
