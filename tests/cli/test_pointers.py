@@ -37,28 +37,18 @@ async def test_pointer_on_the_wiki_replaces_no_text(cloned: Cloned) -> None:
     ran = await cloned.run("sync")
     assert (ran.code, cloned.read("guide.md")) == (3, "a guide\n")
     assert "only a pointer to its text is left" in ran.err
-    cloned.write("guide.md", "mine\n")
-    await cloned.run("sync")
-    await cloned.run("resolve", "handbook/guide", "--mine")
-    await cloned.run("sync")
-    assert (await cloned.wiki())["guide.md"] == "mine\n"
+    await cloned.edit({"guide": "theirs\n"})
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.read("guide.md") == "theirs\n"
 
 
-async def test_a_text_that_a_person_chooses_replaces_a_pointer(cloned: Cloned) -> None:
+async def test_earlier_text_replaces_a_pointer_here(cloned: Cloned) -> None:
     cloned.write("guide.md", LFS)
-    await cloned.edit({"home": LFS})
-    assert (await cloned.run("sync")).code == 3
-    for page, way in (("guide", "--mine"), ("home", "--wiki"), ("home", "--both")):
-        ran = await cloned.run("resolve", f"handbook/{page}", way)
-        assert (ran.code, f"{way} has only a pointer" in ran.err) == (2, True)
-    # what the wiki says by then
-    await cloned.edit({"guide": "newer\n"})
-    await cloned.run("resolve", "handbook/guide", "--wiki")
-    ran = await cloned.run("resolve", "handbook/home", "--mine")
-    assert (ran.code, ran.err) == (0, "")
-    texts = FILES | {"guide.md": "newer\n"}
-    assert (cloned.files(), await cloned.wiki()) == (texts, texts)
-    assert "nothing to do" in (await cloned.run("sync")).out
+    ran = await cloned.run("sync")
+    assert "run: wikisync restore handbook/guide" in ran.err
+    assert (await cloned.run("restore", "handbook/guide")).code == 0
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.read("guide.md") == "a guide\n"
 
 
 async def test_pointer_on_both_sides_gets_its_text_from_either(cloned: Cloned) -> None:

@@ -24,7 +24,6 @@ from wikisync.merging.conflict import (
     write_conflict_file,
 )
 from wikisync.sync.decide.ledger import remote_label
-from wikisync.sync.decide.plan import HoldReason
 from wikisync.workspace import resolving
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,
@@ -172,7 +171,7 @@ async def _settle(asked: Sequence[Asked], choice: Choice) -> int:
     decided: list[Asked] = []
     with open_workspace(workspace, is_held=holder is None) as opened:
         for one in asked:
-            code = await _without_conflict(one, opened, holder, choice)
+            code = await _without_conflict(one, opened, holder)
             if code is not None:
                 codes.append(code)
                 continue
@@ -200,16 +199,12 @@ def _left_to(holder: str, asked: Asked) -> int:
 
 
 async def _without_conflict(
-    asked: Asked,
-    opened: OpenWorkspace,
-    holder: str | None,
-    choice: Choice | None = None,
+    asked: Asked, opened: OpenWorkspace, holder: str | None
 ) -> int | None:
     """What to say of a page without two texts to choose from; None where it has them.
 
     A sync may have to find out first that both sides changed it, or what they say
-    now, where no conflict file could be brought up to date.  A text that is chosen over
-    a pointer is taken.
+    now, where no conflict file could be brought up to date.
     """
     section = asked.section
     slug = asked.slug = opened.page_of(section, asked.slug)
@@ -231,13 +226,6 @@ async def _without_conflict(
     done = await sync_pages(opened, wanted, asked.credentials)
     if slug in known.conflict_files():
         return None
-    held = {page.reason for one in done for page in one.last.held if page.slug == slug}
-    if choice is not None and HoldReason.POINTER in held:
-        async with asked.credentials.open(asked.workspace) as client:
-            wiki = await opened.synced(client, section)
-            await resolving.take_over_pointer(wiki, slug, choice)
-        known.note_done(time.time(), slug, f"resolve {slug}: {choice}")
-        return await _sync_decided([asked], opened)
     if any(one.last.held or one.failure or one.problems for one in done):
         asked.synced(done)
     else:

@@ -70,10 +70,9 @@ def next_step(folder: str, held: Held) -> str:
             )
         case HoldReason.POINTER:
             return (
-                "get the text back: git lfs pull, or git annex get and unlock; or take"
-                " the text of the other side:"
-                f" {errors.command_line('resolve', name, '--wiki')},"
-                " or --mine where the pointer is on the wiki"
+                "get the text back: git lfs pull, or git annex get and unlock, or run:"
+                f" {errors.command_line('restore', name)}; if the pointer is on the"
+                " wiki, edit the page there"
             )
         case HoldReason.REFUSED:
             # what it said before is about the text, its name, or the token's rights

@@ -4,7 +4,6 @@ import re
 import shlex
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,18 +11,17 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.config import WikiSection
-from wikisync.core.contents import is_pointer
 from wikisync.core.model import Slug
 from wikisync.core.system.processes import run_program
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed, UsageError
 from wikisync.merging import conflict
 from wikisync.merging.merge import merge
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.ledger import NO_DIGEST, ConflictFileRecord
+from wikisync.sync.decide.ledger import ConflictFileRecord
 from wikisync.sync.run.holds import Holds
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.views import RememberedWiki
-from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
+from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.sentences import counted
 
 FOREIGN_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
@@ -84,27 +82,6 @@ async def take_text(
             f" in the parts that overlap",
             hint="its conflict file shows both; resolve it, or run this again",
         )
-
-
-async def take_over_pointer(
-    wiki: SyncedWiki, slug: Slug, choice: conflict.Choice
-) -> None:
-    """Make the text of one side the page where the other has only a pointer to it."""
-    local, remote = await wiki.local.read(slug), await wiki.remote.read(slug)
-    chosen = {"mine": local, "wiki": remote}.get(choice)
-    if chosen is None or is_pointer(chosen.content.encode("utf-8", "replace")):
-        raise UsageError(
-            f"{wiki.section.folder}/{slug}: --{choice} has only a pointer to its text"
-            " (Git LFS, git-annex)",
-            hint="--wiki takes a text over a pointer here, --mine sends one over a"
-            " pointer on the wiki",
-        )
-    record = ConflictFileRecord(
-        *(remote.format, NO_DIGEST, local.content, remote.content, time.time()),
-        remote.digest,
-    )
-    cycle = Cycle(wiki.remote, wiki.local, wiki.known)
-    await Holds(cycle).settle(slug, record, chosen.content)
 
 
 async def write_settled(
