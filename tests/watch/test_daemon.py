@@ -124,17 +124,6 @@ async def test_large_wiki_is_not_scanned_all_the_time_while_it_is_edited(
 
 
 @watched()
-async def test_costly_hints_are_asked_for_less_often_at_rest(watch: Watch) -> None:
-    work = watch.works[0]
-    work.is_costly = True
-    await watch.at(HOUR_S)
-    assert all(60 <= gap <= 72 for gap in gaps(work.hints)[-20:])
-    work.is_costly = False
-    await watch.at(HOUR_S + 72)
-    assert gaps(work.hints)[-1] <= 18
-
-
-@watched()
 async def test_wiki_that_moved_gets_a_scan_the_wiki(watch: Watch) -> None:
     await watch.at(200)
     cycles = len(watch.works[0].cycles)

@@ -219,7 +219,6 @@ async def test_newest_commit_is_a_cheap_hint(
     assert before is not None
     assert after is not None
     assert before.mark != after.mark
-    assert not after.is_costly
 
 
 async def test_without_git_the_project_tells_and_costs_little_from_then_on(
@@ -235,16 +234,6 @@ async def test_without_git_the_project_tells_and_costs_little_from_then_on(
         after = await wiki.hint()
     assert after is not None
     assert after != first
-
-
-async def test_project_whose_whole_record_comes_each_time_is_a_costly_hint(
-    service: EmbeddedService, client: Client, tmp_path: Path
-) -> None:
-    service.quirks = {Quirk.NO_GIT, Quirk.NO_ETAG}
-    with watched(client, tmp_path, PROJECT) as wiki:
-        hint = await wiki.hint()
-    assert hint is not None
-    assert hint.is_costly
 
 
 async def test_git_that_was_refused_is_tried_again_only_after_minutes(

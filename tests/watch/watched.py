@@ -39,7 +39,6 @@ class Work:
     failure: Exception | None = None
     """Of every cycle and hint, while it is set."""
     mark: str | None = "1"
-    is_costly: bool = False
     """Of the hints."""
     is_exact: bool = False
     """Of the hints, too."""
@@ -92,7 +91,7 @@ class Work:
             raise self.failure
         if self.mark is None:
             return None
-        return RemoteHint(self.mark, self.is_costly, self.is_exact)
+        return RemoteHint(self.mark, self.is_exact)
 
     async def note_unchanged(self) -> None:
         self.unchanged += 1

@@ -43,8 +43,6 @@ HINT_LEAST_S = 1.0
 SCANS_APART = 50.0
 """... or so that scans of the wiki, one a hint, would take more of the time than one
 part in this."""
-COSTLY_RANGE = 4.0
-"""The interval at rest is so many times longer for a service without ETag."""
 SCAN_MIN_S = 60.0
 """Between two scans at a wiki for which the service has no hint; they grow alike."""
 HINT_GROWTH = 1.5
@@ -68,8 +66,6 @@ class RemoteHint(Struct, frozen=True):
     """What a service says cheaply of a wiki's state."""
 
     mark: str
-    is_costly: bool = False
-    """Whether it took an answer of some kilobytes."""
     is_exact: bool = False
     """Whether the same one means that the wiki is the same."""
 
@@ -196,8 +192,6 @@ class Triggers:
         elif idle_s >= IDLE_S:
             shared_s = len(self.runner.wikis) * HINTS_APART_S
             most_s = min(max(most_s, shared_s), most_s * IDLE_RANGE)
-        if wiki.has_costly_hints and not wiki.is_listed:
-            return most_s, most_s * COSTLY_RANGE
         least_s = max(self.hint_max_s / HINT_RANGE, HINT_LEAST_S)
         return min(max(least_s, wiki.scan_s * SCANS_APART), most_s), most_s
 
@@ -230,7 +224,6 @@ class Triggers:
             wiki.last_good_at = self.runner.clock()
             with suppress(WikisyncError):  # its next cycle meets that, and says so
                 await guarded(work.name, work.note_unchanged())
-        wiki.has_costly_hints = found.is_costly
         wiki.has_exact_hints = found.is_exact
         wiki.hinted_at = self.runner.clock()
 

@@ -196,8 +196,7 @@ class WatchedWiki(WikiCycles):
         record, etag = polled
         if record.last_activity_at is None:
             return None
-        # without an ETag, the whole record comes each time
-        self._active = RemoteHint(record.last_activity_at, is_costly=etag is None)
+        self._active = RemoteHint(record.last_activity_at)
         self._etag = etag
         return self._active
 

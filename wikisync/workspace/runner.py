@@ -147,7 +147,6 @@ class WikiRun(Struct):
     mark: str | None = None
     has_hints: bool = True
     """Whether the service gives marks of this wiki."""
-    has_costly_hints: bool = False
     has_exact_hints: bool = False
     heard_at: float = float("-inf")
     """When a webhook last reported an edit."""
