@@ -85,7 +85,6 @@ async def test_what_no_sync_can_carry_leaves_the_others_good(cloned: Cloned) -> 
         "folder-in-place",
         "ignore-pattern",
         "link-ignored",
-        "name-blank",
         "name-not-text",
         "no-regular-file",
         "page-below-uploads",

@@ -256,17 +256,6 @@ def test_name_that_is_not_text_is_told_printably(tmp_path: Path) -> None:
     assert (problem.code, problem.subject) == ("name-not-text", "caf\\xe9.md")
 
 
-@pytest.mark.parametrize("name", ["  .md", "team/\u00a0.org"])
-def test_file_called_by_spaces_alone_is_told_by_its_whole_name(
-    tmp_path: Path, name: str
-) -> None:
-    """The service refuses such a page, and says so of a name that nobody can see."""
-    put(tmp_path, name, "%20.md", " a.md")
-    scanned = scan_pages(tmp_path)
-    assert [page.path for page in scanned.pages] == [" a.md", "%20.md"]
-    assert codes(scanned) == [("name-blank", f'"{name}"')]
-
-
 def test_attachment_with_an_unsafe_name_is_told(tmp_path: Path) -> None:
     put(tmp_path, "uploads/0a/a\\b.png")
     scanned = scan_pages(tmp_path)

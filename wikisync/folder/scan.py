@@ -332,8 +332,6 @@ class _Scan:
                 self._found.problems.append(_problem("file-elsewhere", path))
         elif self._patterns and self._patterns.is_ignored(path):
             self._found.ignored.add(slug)
-        elif entry.name[0].isspace() and _is_blank(entry.name):
-            self._found.problems.append(_blank(path))
         else:
             if ignore.may_be_copy(entry.name):
                 self._may_be_copies[path] = slug
@@ -456,20 +454,6 @@ _PROBLEMS = {
     ),
 }
 """Message and hint."""
-
-
-def _is_blank(name: str) -> bool:
-    split = split_extension(name)
-    return split is not None and not split[0].strip()
-
-
-def _blank(path: str) -> Problem:
-    return Problem(
-        "name-blank",
-        f'"{path_text(path)}"',
-        "the name consists only of spaces, which is not a valid page name",
-        "rename the file",
-    )
 
 
 # -- files that would be pages but for their names or places ------------------------

@@ -42,7 +42,7 @@ LASTING = frozenset(
         *("attachment-name", "attachment-unwritable", "conflict-stray"),
         *("duplicate-page", "file-elsewhere", "folder-in-place", "folder-left-out"),
         *("ignore-pattern", "link-ignored"),
-        *("name-blank", "name-hidden", "name-not-text", "no-regular-file", "page-copy"),
+        *("name-hidden", "name-not-text", "no-regular-file", "page-copy"),
         *("page-below-uploads", "page-in-uploads", "page-listed-twice"),
         *("page-malformed", "page-not-text", "page-not-utf-8", "page-refused"),
         *("page-shadowed", "page-unreadable", "page-unwritable", "unknown-format"),
