@@ -46,9 +46,9 @@ site: core.decoding core.git_log core.layout core.messages core.model core.origi
     core.system.running core.system.worker core.version core.versions errors folder
     markup merging site
 service: contract core.decoding core.git_trees core.mentions core.model core.origin
-    core.packaged core.system.child core.system.connections core.system.locks
-    core.system.private core.system.processes core.system.running core.system.worker
-    errors folder.naming markup service
+    core.packaged core.system.connections core.system.locks core.system.parallel
+    core.system.private core.system.processes core.system.running errors folder.naming
+    markup service
 workspace: api config contract core.contents core.decoding core.fetching core.git_log
     core.layout core.mentions core.messages core.model core.origin
     core.system.file_status core.system.libc core.system.parallel core.system.private

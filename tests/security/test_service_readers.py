@@ -46,7 +46,8 @@ async def status_of(url: str, token: str | None = None) -> tuple[int, str]:
 async def make_slow(service: EmbeddedService) -> Child:
     """Let the next page that is rendered take for ever."""
     await status_of(service.url + QUICK)
-    [worker] = service.running.renderer._idle
+    [parser] = service.running.renderer._idle
+    [worker] = parser._workers
     process = worker._process
     assert process is not None
     process.send_signal(signal.SIGSTOP)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.core.model import Slug
+from wikisync.core.model import Slug, WikiOwner
 from wikisync.core.system.processes import Child
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
@@ -75,14 +75,8 @@ def job_of(repository: WikiRepository, content: str) -> RenderJob:
         encoding="UTF-8",
         front_matter={},
     )
-    return RenderJob(
-        page,
-        str(repository.path),
-        repository.tree().commit or "",
-        "project",
-        "docs/book",
-        "http://127.0.0.1",
-    )
+    owner = WikiOwner("project", "docs/book")
+    return RenderJob(page, repository.tree(), repository, owner, "http://127.0.0.1")
 
 
 async def test_page_over_the_deadline_is_its_source_and_the_next_is_rendered(
@@ -94,8 +88,8 @@ async def test_page_over_the_deadline_is_its_source_and_the_next_is_rendered(
     html = await pool.render(job_of(repository, "**x**"), is_stranger=True)
     await pool.close()
 
-    assert "<pre>&lt;b&gt;**x**" in late
-    assert "took too long" in late
+    assert "<code>&lt;b&gt;**x**" in late
+    assert "its parser gave no answer in 5 seconds" in late
     assert "<strong>x</strong>" in html
 
 
@@ -125,7 +119,8 @@ async def test_process_ends_with_the_caller(
 async def stop_process(pool: RenderPool, repository: WikiRepository) -> Child:
     """Let the one process of a pool take for ever from now on."""
     await pool.render(job_of(repository, "x"), is_stranger=True)
-    [worker] = pool._idle
+    [parser] = pool._idle
+    [worker] = parser._workers
     process = worker._process
     assert process is not None
     process.send_signal(signal.SIGSTOP)

@@ -141,6 +141,11 @@ class BoundedPages(Generic[MadeT]):
         for worker in self._workers:
             worker.end()
 
+    def break_off(self) -> None:
+        """Kill the workers at what they do; no page is made after that."""
+        for worker in self._workers:
+            worker.break_off()
+
     def _taken(self) -> Worker[Answer]:
         with suppress(IndexError):
             return self._idle.pop()

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.decoding import json_decoder
-from wikisync.core.model import REDIRECTS_PATH, Format
+from wikisync.core.model import REDIRECTS_PATH, Format, WikiOwner
 from wikisync.core.packaged import packaged_text
 from wikisync.markup import frontmatter
 from wikisync.service import answers, attachments, editing
@@ -89,14 +89,8 @@ async def show_page(call: Call) -> web.Response:
     page = editing.find_page(tree, call.segments["slug"])
     shown = await _shown(call, wiki, page)
     if values.get("render_html"):
-        job = RenderJob(
-            shown,
-            str(wiki.repository.path),
-            tree.commit or "",
-            call.kind,
-            owner.full_path,
-            call.service.url,
-        )
+        named = WikiOwner(call.kind, owner.full_path)
+        job = RenderJob(shown, tree, wiki.repository, named, call.service.url)
         is_stranger = caller.user is None
         html = await call.service.renderer.render(job, is_stranger=is_stranger)
         shown = msgspec.structs.replace(shown, content=html)
