@@ -272,7 +272,7 @@ async def _file(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
         await call.caller()
         # the real route knows browser sessions only, so any token is nobody
         if await attachments.readable_owner(call, Caller()) is None:
-            location = {"Location": attachments.SIGN_IN_PATH}
+            location = {"Location": "/users/sign_in"}
             return web.Response(status=302, headers=location)
     return await target.handler(call)
 

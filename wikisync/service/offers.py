@@ -211,7 +211,6 @@ def route_table() -> list[tuple[str, str, Target]]:
         "/{full_path}/-/blob/{path}": Target(parts.show_code_file),
         "/{full_path}/-/raw/{path}": Target(parts.show_code_file),
         "/uploads/-/system/project/avatar/{id}/{file_name}": Target(parts.show_avatar),
-        attachments.SIGN_IN_PATH: Target(attachments.show_sign_in),
         group: of_group,
         group + "/{path}": of_group,
         "/{full_path}/-/wikis": Target(wiki),

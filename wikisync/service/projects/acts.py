@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
 
 from aiohttp import web
 
@@ -45,7 +44,6 @@ async def delete_project(call: Call) -> web.Response:
     """``DELETE /projects/:id``: mark it, or remove it when it is marked."""
     values = call.values()
     _caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
-    check_unmodified(call, project)
     service = call.service
     if values.get("permanently_remove"):
         if project.marked_on is None:
@@ -109,7 +107,6 @@ async def unshare_project(call: Call) -> web.Response:
     """``DELETE /projects/:id/share/:group_id``."""
     group_id = call.number("group_id")
     caller, project = await call.project_for(Act.EDIT)
-    check_unmodified(call, project)
     for share in await call.ask(people.shares, [project.id]):
         if share.group_id == group_id:
             _check_may_grant(caller, project, share.access_level)
@@ -175,20 +172,6 @@ async def delete_custom_attribute(call: Call) -> web.Response:
     if not is_removed:
         raise answers.Refusal(404, {"message": "404 Not found"})
     return answers.no_content()
-
-
-def check_unmodified(call: Call, project: Project) -> None:
-    """Refuse (412) when the project changed after ``If-Unmodified-Since``."""
-    header = call.request.headers.get("If-Unmodified-Since")
-    if not header:
-        return
-    try:
-        moment = parsedate_to_datetime(header)
-    except (ValueError, TypeError, OverflowError):
-        return
-    # the header counts in seconds, the records in milliseconds
-    if project.updated_at[:19] > moment.strftime("%Y-%m-%dT%H:%M:%S"):
-        raise answers.Refusal(412, {"message": "412 Precondition Failed"})
 
 
 def _check_may_grant(caller: Caller, project: Project, level: int) -> None:
