@@ -44,7 +44,7 @@ LASTING = frozenset(
         *("ignore-pattern", "link-ignored"),
         *("name-hidden", "name-not-text", "no-regular-file", "page-copy"),
         *("page-below-uploads", "page-in-uploads", "page-listed-twice"),
-        *("page-malformed", "page-not-text", "page-not-utf-8", "page-refused"),
+        *("page-not-text", "page-not-utf-8", "page-refused"),
         *("page-shadowed", "page-unreadable", "page-unwritable", "unknown-format"),
     ]
 )
