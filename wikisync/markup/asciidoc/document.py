@@ -72,7 +72,7 @@ def problems_of(page: Page, name: AsciidocEngine) -> tuple[Problem, ...]:
     problem = Problem(
         "asciidoc-approximate",
         page.slug,
-        "rendered by asciidoc3, which gets about half of the language right",
+        "rendered by asciidoc3, which gets a third of the language right",
         "install an engine of Asciidoctor: wikisync's extra fast",
     )
     return (problem,)

@@ -18,24 +18,24 @@ from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions
 
 RIGHT = (
-    *("markdown heading", "id in front of a section", "two sections of one name"),
+    *("id in front of a section", "two sections of one name"),
     *("section anchors of other letters", "paragraph and hard break"),
     *("literal paragraph", "lead paragraph", "thematic break", "page break", "strong"),
-    *("emphasis", "role on text", "superscript and subscript"),
+    *("emphasis", "superscript and subscript"),
     *("single quotes are not emphasis", "entities", "escaped markup"),
-    *("passthrough of three plus", "pass macro", "pass block", "attribute"),
+    *("passthrough of three plus", "pass block", "attribute"),
     *("missing attribute", "comment line", "comment block", "ifdef"),
     *("ifdef in one line", "ifeval", "inline anchor", "inline image"),
     *("image with role and align", "images directory", "listing", "listing with title"),
-    *("literal block", "source with language", "source shorthand", "source paragraph"),
-    *("source without frame and language of the page", "fenced code", "sidebar"),
+    *("literal block", "source with language", "source paragraph"),
+    *("source without frame and language of the page", "sidebar"),
     *("block with id and role", "block title on paragraph", "index terms"),
-    *("unsafe include", "preamble and sections", "level offset"),
+    *("preamble and sections", "level offset"),
     *("doctype of the page does not change the shape", "right single quote in words"),
     *("nonbreaking markup borders", "colon attribute entries are dropped"),
     *("angle brackets url", "escaped callout and plain angle"),
 )
-"""Constructs, a third of all; compared without attributes, which differ everywhere."""
+"""Constructs, over a quarter of all; without attributes, which differ everywhere."""
 
 
 @pytest.fixture(scope="module")
@@ -186,13 +186,10 @@ def test_title_of_the_page_is_shown(engine: Engine) -> None:
         ("image::a/b.png[C]", '<img src="a/b.png" alt="C"'),
         ("----\n${name}\n----", "${name}"),
         ("Title\n-----\n\n{none} x", "{none} x"),
-        ("http://a.b/c[d^] http://a.b/c[e,window=_blank]", '<a href="http://a.b/c">e<'),
-        (":d: pass:q[a *b*]\n\n{d}", "<p>a *b*</p>"),
-        ("pass:q,a[*b*]", "<strong>b</strong>"),
         ("include::gone.adoc[]\n\nx", '<a href="gone.adoc">'),
     ],
 )
-def test_newer_language_is_brought_closer(
+def test_what_both_languages_have_comes_out_alike(
     engine: Engine, source: str, html: str
 ) -> None:
     assert html in html_of(engine, source)

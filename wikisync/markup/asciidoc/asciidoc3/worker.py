@@ -11,8 +11,8 @@ counters and templates give nothing, ``eval`` compares two strings or counts.  O
 is loaded, an audit hook, which Python cannot take out again, ends every call that
 opens, runs, removes or connects, and the process may write no file and start no other.
 
-Messages are those of ``markup.asciidoc.worker``.  Pages are brought closer to the older
-language first; somewhat over half come out as they should.
+Messages are those of ``markup.asciidoc.worker``.  It reads the language as it was; less
+than half of a newer page comes out as it should.
 """
 
 import contextlib
@@ -53,26 +53,8 @@ ENTRY = re.compile(r"^:([A-Za-z0-9_][\w-]*)(!?)(?:\s|:)")
 NAME = re.compile(r"(?<!\\)\{([A-Za-z0-9_][\w-]*)\}")
 VERBATIM = re.compile(r"^(-{4,}|\.{4,}|\+{4,}|/{4,})[ \t]*$")
 UNDERLINE_SLACK_CHARS = 2
-ENTRY_PASS = re.compile(r"^(:[\w-]+:\s+)pass:[a-z,]*\[(.*)\]\s*$")
-NAMED = re.compile(r"""^\[id=(["']?)([\w.{}-]+)\1\]$""")
-PASS = re.compile(r"\bpass:([cqarmnv](?:,?[cqarmnv])*)\[")
-SUBSTITUTIONS = {
-    "c": "specialcharacters",
-    "q": "quotes",
-    "a": "attributes",
-    "r": "replacements",
-    "m": "macros",
-    "n": "specialcharacters,quotes,attributes,replacements,macros",
-    "v": "specialcharacters",
-}
-LINK = re.compile(r"((?:https?://|link:)[^\s\[\]]{1,2000})\[([^\]\n]{0,1000})\]")
-LINK_OPTIONS = re.compile(r"(?:^|,)\s*(?:role|window|opts|id)=.*$")
-FENCE = re.compile(r"^```([\w+-]*)\s*$")
-SOURCE = re.compile(r"^\[,\s*([\w+-]+)\]$")
-SHORTHAND = re.compile(r"^\[([A-Za-z]\w*)?((?:[#.%][\w-]+)+)(,.*)?\]$")
-PART = re.compile(r"([#.%])([\w-]+)")
-XREF = re.compile(r"\bxref:([^\[\s#]*\.[^\[\s]+)\[")
-HEADING = re.compile(r"^(#{1,5})(\s+\S)")
+STYLED = re.compile(r"^\[(?:.*filter|[A-Za-z]?\w*[#.%][\w.#%-]*[,\]])")
+"""Starts a program, or would take the heading below it away."""
 COMPARISON = re.compile(r"""(["'])([^"'\\]*)\1\s*(==|!=)\s*(["'])([^"'\\]*)\4""")
 COUNT = re.compile(r'([0-9]{1,9})\+1|chr\(ord\("([^"\\])"\)\+1\)')
 NOT_IN_ID = re.compile(r"<[^>]+>|&(?:[a-z]+\d{0,2}|#\d+|#x[\da-f]+);|[^ \w.-]")
@@ -286,27 +268,22 @@ class Resolver:
         return f"*[ERROR: +++include::{target}[]+++ - unresolved directive]*"
 
 
-def older(source: str) -> str:
-    """A page in the older language, as far as lines show it."""
+def harmless(source: str) -> str:
+    """A page without lines and marks that name a program, and no line lost."""
     defined = {found[1] for line in source.splitlines() if (found := ENTRY.match(line))}
     closing = previous = ""
     lines: list[str] = []
     for line in source.splitlines():
         above, previous = previous, line
+        # A directive is one wherever it stands.
+        if SYSTEM.match(line) or (not closing and STYLED.match(line)):
+            continue
+        is_text = not closing
         if closing:
-            is_end = line.rstrip() == closing
-            closing = "" if is_end else closing
-            is_fence = is_end and line.startswith("`")
-            # A directive is one wherever it stands.
-            lines += ["----"] if is_fence else [] if SYSTEM.match(line) else [line]
-        elif fence := FENCE.match(line):
-            closing = "```"
-            lines += [f"[source,{fence[1]}]", "----"] if fence[1] else ["----"]
+            closing = "" if line.rstrip() == closing else closing
         elif (verbatim := VERBATIM.match(line)) and not is_underlined(above, line):
-            closing = verbatim[1]
-            lines.append(closing)
-        else:
-            lines.extend(older_line(line, defined))
+            closing, is_text = verbatim[1], False
+        lines.append(without_unknown(line, defined) if is_text else line)
     return "\n".join(lines) + "\n"
 
 
@@ -319,61 +296,12 @@ def is_underlined(title: str, line: str) -> bool:
     )
 
 
-def older_line(line: str, defined: set[str]) -> list[str]:
-    """One line outside of a fence; none where it is nothing but a program's name."""
-    if SYSTEM.match(line):
-        return []
-    line = INLINE_SYSTEM.sub(r"\\{\1:", line)
-    if found := SOURCE.match(line):
-        return [f"[source,{found[1]}]"]
-    if found := SHORTHAND.match(line):
-        return shorthand_lines(found)
-    if found := NAMED.match(line):
-        return [f"[[{found[2]}]]"]
-    if "filter" in line and line.startswith("["):
-        return []
-    line = HEADING.sub(lambda found: "=" * len(found[1]) + found[2], line)
-    line = XREF.sub(r"link:\1[", line)
-    if "[" in line:
-        # An entry is read before the marks of its value are known.
-        line = ENTRY_PASS.sub(r"\1\2", line)
-        line = LINK.sub(plain_link, line)
-        line = PASS.sub(spelled_out, line)
-    # A line with a name that has no value would be dropped as a whole.
-    return [
-        NAME.sub(
-            lambda found: (
-                found[0] if found[1] in defined | KNOWN else f"\\{{{found[1]}}}"
-            ),
-            line,
-        )
-    ]
-
-
-def plain_link(found: re.Match[str]) -> str:
-    """A link without what the older language would take for its label."""
-    label = LINK_OPTIONS.sub("", found[2]).removesuffix("^")
-    return f"{found[1]}[{label}]"
-
-
-def spelled_out(found: re.Match[str]) -> str:
-    """``pass:q,a[`` with the names that the letters stand for."""
-    letters = found[1].replace(",", "")
-    names = dict.fromkeys(
-        name for letter in letters for name in SUBSTITUTIONS[letter].split(",")
+def without_unknown(line: str, defined: set[str]) -> str:
+    """A line whose names all have values, or it would be dropped as a whole."""
+    return NAME.sub(
+        lambda found: found[0] if found[1] in defined | KNOWN else f"\\{found[0]}",
+        INLINE_SYSTEM.sub(r"\\{\1:", line),
     )
-    return f"pass:{','.join(names)}["
-
-
-def shorthand_lines(found: re.Match[str]) -> list[str]:
-    """``[style#id.role%option]`` as the lines that mean the same."""
-    parts = PART.findall(found[2])
-    lines = [f"[[{name}]]" for mark, name in parts if mark == "#"]
-    options = ",".join(name for mark, name in parts if mark == "%")
-    rest = (found[1] or "") + (found[3] or "")
-    if options:
-        rest += f'{"," if rest else ""}options="{options}"'
-    return lines + ([f"[{rest}]"] if rest else [])
 
 
 def forbid(event: str, _arguments: object) -> None:
@@ -432,7 +360,7 @@ def render(program: Program, page: dict[str, Any], ask: child.Ask) -> str:
         "idprefix": page["attributes"].get("idprefix", "_"),
         "env": page["attributes"].get("env", ""),
     }
-    html = program.html_of(older(source), attributes)
+    html = program.html_of(harmless(source), attributes)
     if len(html) > RESULT_MAX:
         raise child.PageError("the page grows too large")
     return html
