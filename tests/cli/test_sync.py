@@ -422,6 +422,23 @@ async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
     assert "here.md" not in await first.wiki()
 
 
+async def test_first_page_after_a_sync_of_nothing_is_uploaded(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    """Only what was here at the first sync has to be asked for."""
+    await service.add_project("docs/empty")
+    root = tmp_path / "wikis"
+    await run("clone", service.url, root, "--project", "docs/empty")
+    (root / "empty" / "home.md").write_text("mine\n")
+
+    ran = await run("sync", "-C", root)
+
+    assert "1 pushed" in ran.out, ran.err
+    assert await service.files(WikiOwner("project", "docs/empty")) == {
+        "home.md": b"mine\n"
+    }
+
+
 async def test_first_sync_of_an_empty_folder_reads_no_page(first: Cloned) -> None:
     """All texts came with the list."""
     for name in ("here.md", "same.md"):

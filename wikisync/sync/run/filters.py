@@ -83,7 +83,7 @@ async def leave_unasked(cycle: Cycle, decided: Decided) -> None:
     options, left = cycle.options, cycle.state.memory.left_out
     if left is None:
         return
-    if not decided.base:
+    if not decided.base and cycle.state.memory.health.last_good_at is None:
         left = frozenset(action.slug for action in decided.plan.sends)
     # who names a page asks for it
     left = frozenset(
