@@ -54,7 +54,7 @@ def imported(run_alone: Run, tmp_path: Path) -> Import:
         folder = tmp_path / "made"
         ran = await run_alone("import", kind, source, folder, "--json", *words)
         files = {
-            str(path.relative_to(folder)): path.read_text()
+            str(path.relative_to(folder)): path.read_bytes().decode()
             for path in folder.rglob("*")
             if path.is_file()
         }
@@ -134,6 +134,55 @@ async def test_github_wiki_becomes_pages_whose_links_work(
     assert files["Old.md"] == "## Part\n\n**bold** [Home](home)\n"
     assert lost == [("Notes.textile", 1, "the service takes no textile page")]
     assert await broken_links(run_alone, tmp_path / "made") == []
+
+
+async def test_notes_keep_what_their_program_shows(
+    imported: Import, tmp_path: Path
+) -> None:
+    """The name of a daily note, inline footnotes, places in files, line ends."""
+    notes = {
+        "2024-05-01.md": "[[a.pdf#page=3]] \\[[as it is]]\r\n> [!bug]\r\n> x\r\n",
+        "e-mail.md": "---\ntags: [x]\n---\nSaid^[by [[2024-05-01|me]]] twice^[no].\n",
+        "My own-title.md": "---\ntitle: Mine\n---\n",
+        "a.pdf": "PDF",
+    }
+
+    _, files, lost = await imported("obsidian", write(tmp_path / "vault", notes))
+
+    assert files["2024-05-01.md"] == (
+        '---\ntitle: "2024-05-01"\n---\n'
+        "[page=3](a.pdf#page=3) \\[[as it is]]\r\n> [!caution] Bug\r\n> x\r\n"
+    )
+    assert files["e-mail.md"] == (
+        '---\ntitle: "e-mail"\ntags: [x]\n---\n'
+        "Said[^inline-1] twice[^inline-2].\n"
+        "\n[^inline-1]: by [me](2024-05-01)\n\n[^inline-2]: no\n"
+    )
+    assert files["My-own-title.md"] == notes["My own-title.md"]
+    assert lost == []
+
+
+async def test_github_wiki_keeps_addresses_of_every_form(
+    imported: Import, tmp_path: Path
+) -> None:
+    """Those of others, of definitions, HTML and badges; MediaWiki has them first."""
+    pages = {
+        "Home.md": "[[Ours|https://example.com/?a=b]] [[https://example.com]]"
+        " [[Q=A|Up]] [![x](a.png)](Up) <a href='Home'>\n[r]: Home\n[^r]: Home\n",
+        "Up.mediawiki": "[[Home|the start]]\n",
+        "sub/Deep.md": '<img width="9" src="/a.png">\n',
+        "a.png": "PNG",
+    }
+
+    _, files, lost = await imported("github", write(tmp_path / "wiki", pages))
+
+    assert files["home.md"] == (
+        "[Ours](https://example.com/?a=b) [https://example.com](https://example.com)"
+        " [Q=A](Up) [![x](a.png)](Up) <a href='home'>\n[r]: home\n[^r]: Home\n"
+    )
+    assert files["Up.md"] == "[the start](home)\n"
+    assert files["sub/Deep.md"] == '<img width="9" src="../a.png">\n'
+    assert lost == []
 
 
 async def test_github_wiki_is_fetched_from_its_address(

@@ -12,13 +12,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct, field
 
-from wikisync.core.model import (
-    WRITABLE_FORMATS,
-    Format,
-    PagePath,
-    Slug,
-    split_extension,
-)
+from wikisync.core import model
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.naming import attachment_path, path_of
 from wikisync.folder.safe_open import read_below
@@ -65,7 +59,11 @@ class Imported(Struct):
         return None
 
     def write_page(
-        self, slug: Slug, text: str, source: str, page_format: Format = Format.MARKDOWN
+        self,
+        slug: model.Slug,
+        text: str,
+        source: str,
+        page_format: model.Format = model.Format.MARKDOWN,
     ) -> None:
         """Write a page, unless another one has its name."""
         self.pages += self._write(path_of(slug, page_format), text.encode(), source)
@@ -81,9 +79,9 @@ class Imported(Struct):
         except (FolderError, FileNotFoundError) as error:
             self.lose(name, 1, f"the file cannot be read: {error}")
             return
-        self.files += self._write(PagePath(path), content, name)
+        self.files += self._write(model.PagePath(path), content, name)
 
-    def _write(self, path: PagePath, content: bytes, source: str) -> bool:
+    def _write(self, path: model.PagePath, content: bytes, source: str) -> bool:
         try:
             write_atomically(self.folder, path, content, expected=None)
         except PreconditionFailed:
@@ -92,13 +90,13 @@ class Imported(Struct):
         return True
 
 
-def slug_of(name: str) -> Slug:
+def slug_of(name: str) -> model.Slug:
     """The slug of a page by the name that it has elsewhere: words with hyphens."""
     parts = [" ".join(part.split()).replace(" ", "-") for part in name.split("/")]
-    return Slug("/".join(filter(None, parts)))
+    return model.Slug("/".join(filter(None, parts)))
 
 
-def address_of(target: str, page: Slug, fragment: str = "") -> str:
+def address_of(target: str, page: model.Slug, fragment: str = "") -> str:
     """A link from a page to another page or file, as the service reads it."""
     # it takes a name with a dot for that of a file beside the page, and any other one
     # from the root of the wiki
@@ -130,8 +128,14 @@ QUERIES = frozenset({"dataview", "dataviewjs", "query", "base", "tasks", "excali
 FENCE = re.compile(r"(?:\s|>)*(`{3,}|~{3,})[ \t]*([\w-]*)")
 # or a link whose text has code
 CODE = re.compile(r"!?\[\[[^\[\]\n`]*`[^\[\]\n]*\]\]|(``[^\n]*?``|`[^`\n]*`)")
-WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
-LINK = re.compile(r"(\[[^\[\]\n]*\]\()(<[^<>\n]*>|[^()<>\s]+)(?=[)\s])")
+WIKILINK = re.compile(r"(?<!\\)(!?)\[\[([^\[\]\n]+)\]\]")
+# its address, that of a definition, and that of HTML
+LINK = re.compile(
+    r"(\]\(|^ {0,3}\[[^\[\]\n^]+\]:[ \t]*|\s(?:href|src)=[\"'])"
+    r"(<[^<>\n]*>|[^()<>\s\"']+)(?=[)\s\"']|$)"
+)
+EXTERNAL = re.compile(r"\w+://|mailto:")
+FOOTNOTE = re.compile(r"\^\[((?:[^\[\]\n]|\[\[?[^\[\]\n]*\]\]?)+)\]")
 CALLOUT = re.compile(r"((?:\s*>)+\s*)\[!([\w-]+)[^\]\n]*\]([+-]?)[ \t]*(.*)", re.DOTALL)
 TAG = re.compile(r"(?<!\S)#([^\W\d][\w/-]*)")
 HIGHLIGHT = re.compile(r"==([^=\s](?:[^=\n]*[^=\s])?)==")
@@ -151,9 +155,10 @@ ALERTS: Mapping[str, str] = {
 
 class _Page(Struct):
     file: str
-    slug: Slug
+    slug: model.Slug
     line: int = 0
     tags: dict[str, None] = field(default_factory=dict)
+    footnotes: list[tuple[int, str]] = field(default_factory=list)
     is_comment: bool = False
 
 
@@ -172,16 +177,16 @@ def import_notes(
                 imported.copy_file(root, name, name)
         elif (text := imported.read_page(root, name)) is not None:
             slug = notes.slugs[name]
-            if page_format is Format.MEDIAWIKI:
+            if page_format is model.Format.MEDIAWIKI:
                 text = notes.from_mediawiki(name, text)
-            elif page_format is Format.MARKDOWN:
+            elif page_format is model.Format.MARKDOWN:
                 text = notes.converted(name, text)
-            elif page_format not in WRITABLE_FORMATS:
+            elif page_format not in model.WRITABLE_FORMATS:
                 imported.lose(name, 1, f"the service takes no {page_format.value} page")
                 continue
-            is_same = page_format in WRITABLE_FORMATS
+            is_same = page_format in model.WRITABLE_FORMATS
             imported.write_page(
-                slug, text, name, page_format if is_same else Format.MARKDOWN
+                slug, text, name, page_format if is_same else model.Format.MARKDOWN
             )
 
 
@@ -192,14 +197,14 @@ class _Notes:
         self._imported = imported
         self._is_github = is_github
         self._address = address.removesuffix(".git").removesuffix(".wiki")
-        self.formats: dict[str, Format] = {}
-        self.slugs: dict[str, Slug] = {}
+        self.formats: dict[str, model.Format] = {}
+        self.slugs: dict[str, model.Slug] = {}
         self._by_name: dict[str, str] = {}
         for name in names:
             stem = name
-            known = split_extension(name)
+            known = model.split_extension(name)
             # a vault has notes in Markdown alone; its .txt is a file
-            if known and (is_github or known[1] is Format.MARKDOWN):
+            if known and (is_github or known[1] is model.Format.MARKDOWN):
                 stem, self.formats[name] = known
                 self.slugs[name] = slug_of(stem)
             for key in (name, stem, stem.rpartition("/")[2], name.rpartition("/")[2]):
@@ -207,36 +212,41 @@ class _Notes:
         for home in HOMES:
             found = self._by_name.get(home)
             if found in self.slugs and "/" not in found:
-                self.slugs[found] = Slug("home")
+                self.slugs[found] = model.Slug("home")
                 break
         for name, slug in self.slugs.items():
             if slug.lower() in {"_sidebar", "_footer"}:
-                self.slugs[name] = Slug(slug.lower())
+                self.slugs[name] = model.Slug(slug.lower())
 
     def converted(self, name: str, text: str) -> str:
         page = _Page(name, self.slugs[name])
-        block = find_block(text)
-        head = text[: len(text) - len(split_front_matter(text).body)] if block else ""
+        block, parts = find_block(text), split_front_matter(text)
+        head = text[: len(text) - len(parts.body)] if block else ""
         page.line = head.count("\n")
         body = "".join(self._lines(page, text[len(head) :]))
         if page.is_comment:
             self._lose(page, "a comment without an end")
             body += "-->\n"
-        meta = split_front_matter(text).meta
+        for number, (line, footnote) in enumerate(page.footnotes, 1):
+            page.line = line
+            body += f"\n[^inline-{number}]: {self._prose(page, footnote)}\n"
+        meta, more = parts.meta, ""
         if meta.get("aliases"):
             self._imported.lose(name, 1, "aliases: links by another name of the page")
-        if not page.tags:
-            return head + body
+        leaf = posixpath.basename(name).removesuffix(".md")
+        # the service shows each hyphen of a name as a space
+        if "-" in leaf and "title" not in meta and not self._is_github:
+            more = f"title: {json.dumps(leaf, ensure_ascii=False)}\n"
         if "tags" in meta or "tag" in meta:
             given = json.dumps(meta.get("tags", meta.get("tag")), default=str)
             for tag in page.tags:
                 if tag not in given:
                     self._imported.lose(name, 1, f"tag #{tag} is only in the text")
-            return head + body
-        line = f"tags: [{', '.join(json.dumps(tag) for tag in page.tags)}]\n"
+        elif page.tags:
+            more += f"tags: [{', '.join(json.dumps(tag) for tag in page.tags)}]\n"
         if block and block.language == "yaml":
-            return text[: block.begin] + line + text[block.begin : len(head)] + body
-        return f"---\n{line}---\n{head}{body}"
+            return text[: block.begin] + more + text[block.begin : len(head)] + body
+        return (f"---\n{more}---\n" if more else "") + head + body
 
     def from_mediawiki(self, name: str, text: str) -> str:
         page = _Page(name, self.slugs[name])
@@ -273,6 +283,7 @@ class _Notes:
 
     def _line(self, page: _Page, line: str) -> str:
         if not self._is_github:
+            end = line[len(line.rstrip("\r\n")) :]
             if callout := CALLOUT.match(line):
                 kind, title = callout[2].lower(), callout[4].rstrip("\r\n")
                 if callout[3]:
@@ -280,10 +291,10 @@ class _Notes:
                 known = ALERTS.get(kind, "note")
                 if not title and known != kind:
                     title = kind.capitalize()
-                line = f"{callout[1]}[!{known}] {title}".rstrip() + "\n"
+                line = f"{callout[1]}[!{known}] {title}".rstrip() + end
             if BLOCK_ID.search(line):
                 self._lose(page, "the id of a block")
-                line = BLOCK_ID.sub("", line.rstrip("\r\n")) + "\n"
+                line = BLOCK_ID.sub("", line.rstrip("\r\n")) + end
         done, at = "", 0
         for code in CODE.finditer(line):
             done += self._prose(page, line[at : code.start()])
@@ -292,6 +303,12 @@ class _Notes:
         return done + self._prose(page, line[at:])
 
     def _prose(self, page: _Page, text: str) -> str:
+        def footnote(found: re.Match[str]) -> str:
+            page.footnotes.append((page.line, found[1]))
+            return f"[^inline-{len(page.footnotes)}]"
+
+        if not self._is_github:
+            text = FOOTNOTE.sub(footnote, text)
         text = LINK.sub(lambda one: one[1] + self._moved(page, one[2]), text)
         text = self._linked(page, text)
         if self._is_github:
@@ -327,7 +344,13 @@ class _Notes:
         found = self._find(path, page)
         if found is None:
             return href
-        return address_of(self.slugs.get(found, found), page.slug, fragment)
+        return self._address_of(page, found, fragment)
+
+    def _address_of(self, page: _Page, found: str, fragment: str) -> str:
+        if slug := self.slugs.get(found):
+            return address_of(slug, page.slug, fragment)
+        # of a file it is no heading: #page=3
+        return address_of(found, page.slug) + (fragment and f"#{quote(fragment, '=&')}")
 
     def _linked(self, page: _Page, text: str) -> str:
         return WIKILINK.sub(
@@ -339,28 +362,31 @@ class _Notes:
         if self._is_github:
             if first == "_TOC_":
                 return f"[[{inner}]]"
-            options = dict(one.split("=", 1) for one in rest if "=" in one)
-            plain = [one for one in rest if "=" not in one]
-            # GitHub's form has the text first, that of a picture its options behind it
+            # GitHub's form has the text first, but not in a page of MediaWiki; that of
+            # a picture has its options behind it
             is_media = posixpath.splitext(first)[1].lower() in MEDIA
-            if plain and not is_media:
-                first, rest = plain[0], [first]
-            else:
-                rest = [options["alt"]] if "alt" in options else []
-                rest += [options["width"]] if "width" in options else []
+            if is_media:
+                options = dict(one.split("=", 1) for one in rest if "=" in one)
+                rest = [options[key] for key in ("alt", "width") if key in options]
+            elif rest and self.formats[page.file] is not model.Format.MEDIAWIKI:
+                first, rest = rest[0], [first]
             is_embed = is_embed or is_media
+            if EXTERNAL.match(first):
+                text = rest[0] if rest else first
+                return f"![{text}]({first})" if is_embed else f"[{text}]({first})"
         target, _, fragment = first.partition("#")
         if fragment.startswith("^"):
             self._lose(page, f"a link to a block of {target or 'the page'}")
             fragment = ""
-        found: str | None = page.file
+        heading = fragment.rpartition("#")[2]
         name = target.strip()
-        if name:
-            found = self._find(name, page)
-            if not found:
-                self._lose(page, f"a link to {name}, which is not there")
-            name = self.slugs.get(found, found) if found else slug_of(name)
-        address = address_of(name, page.slug, fragment.rpartition("#")[2])
+        found = self._find(name, page) if name else page.file
+        if found and name:
+            address = self._address_of(page, found, heading)
+        else:
+            address = address_of(slug_of(name), page.slug, heading)
+        if not found:
+            self._lose(page, f"a link to {name}, which is not there")
         leaf = posixpath.splitext(target.rpartition("/")[2])[0]
         text = rest[0] if rest else fragment.replace("#", " > ") or target
         if not is_embed:

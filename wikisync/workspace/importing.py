@@ -22,14 +22,7 @@ from wikisync.api.git_fetch import Fetching, FetchStopped, fetch, write_files
 from wikisync.core.model import Slug
 from wikisync.errors import FolderError, Unavailable, UsageError
 from wikisync.folder.safe_open import folder_error, make_folder
-from wikisync.workspace.import_notes import (
-    Imported,
-    address_of,
-    folded,
-    import_notes,
-    names_in,
-    slug_of,
-)
+from wikisync.workspace import import_notes as notes
 from wikisync.workspace.mediawiki import convert
 from wikisync.workspace.sentences import counted
 
@@ -66,18 +59,18 @@ class _Dump(Struct):
     redirects: dict[str, str] = field(default_factory=dict)
 
 
-def _import_dump(source: Path, files: Path | None, imported: Imported) -> None:
+def _import_dump(source: Path, files: Path | None, imported: notes.Imported) -> None:
     """Convert every page of a dump; ``files`` is a folder with its files."""
     dump = _Dump()
     left: dict[str, int] = {}
 
     def note(page: _DumpPage) -> None:
         if page.redirect:
-            dump.redirects[folded(page.title)] = page.redirect
+            dump.redirects[notes.folded(page.title)] = page.redirect
         elif CARRIED.fullmatch(page.space):
-            slug = slug_of(page.title.replace("_", " ").replace(":", "/"))
-            is_main = folded(page.title) == folded(dump.main)
-            dump.slugs[folded(page.title)] = Slug("home") if is_main else slug
+            slug = notes.slug_of(page.title.replace("_", " ").replace(":", "/"))
+            is_main = notes.folded(page.title) == notes.folded(dump.main)
+            dump.slugs[notes.folded(page.title)] = Slug("home") if is_main else slug
         else:
             left[page.space] = left.get(page.space, 0) + 1
 
@@ -87,8 +80,8 @@ def _import_dump(source: Path, files: Path | None, imported: Imported) -> None:
         what = f"{counted(count, 'page')} of the namespace {named}"
         imported.lose(source.name, 1, what)
     found = {
-        folded(name.rpartition("/")[2]): name
-        for name in (names_in(files, imported) if files else ())
+        notes.folded(name.rpartition("/")[2]): name
+        for name in (notes.names_in(files, imported) if files else ())
     }
     importer = _Importer(source.name, dump, found, imported)
     _read(source, dump, importer.write)
@@ -101,7 +94,7 @@ class _Importer(Struct):
     source: str
     dump: _Dump
     files: dict[str, str]
-    imported: Imported
+    imported: notes.Imported
     used: set[str] = field(default_factory=set)
     page: _DumpPage = field(default_factory=_DumpPage)
     slug: Slug = Slug("")
@@ -116,7 +109,7 @@ class _Importer(Struct):
         if not page.title.strip():
             self._lose(page, 1, "a page without a title")
             return
-        self.page, self.slug = page, self.dump.slugs[folded(page.title)]
+        self.page, self.slug = page, self.dump.slugs[notes.folded(page.title)]
         converted = convert(page.text, self._link)
         for line, what in converted.lost:
             self._lose(page, line, what)
@@ -142,26 +135,26 @@ class _Importer(Struct):
         text = rest or target.lstrip(":")
         if name.startswith("/"):
             name = f"{self.page.title}{name.rstrip('/')}"
-        key = folded(name)
+        key = notes.folded(name)
         for _ in range(5):
-            key = folded(self.dump.redirects.get(key, key))
+            key = notes.folded(self.dump.redirects.get(key, key))
         slug = self.dump.slugs.get(key)
         if slug is None and name:
             if colon and INTERWIKI.fullmatch(space.strip().lower()):
                 self._lose(self.page, line, f"a link to another wiki: {name}")
                 return text
-            slug = slug_of(name.replace("_", " ").replace(":", "/"))
+            slug = notes.slug_of(name.replace("_", " ").replace(":", "/"))
         heading = fragment.replace("_", " ")
-        return f"[{text}]({address_of(slug or '', self.slug, heading)})"
+        return f"[{text}]({notes.address_of(slug or '', self.slug, heading)})"
 
     def _file(self, name: str, rest: str, line: int, *, is_link: bool) -> str:
-        found = self.files.get(folded(name))
+        found = self.files.get(notes.folded(name))
         if found:
             self.used.add(found)
         else:
             self._lose(self.page, line, f"the file {name}, which no dump has")
         leaf = posixpath.basename(found or name.replace(" ", "_"))
-        address = address_of(f"files/{leaf}", self.slug)
+        address = notes.address_of(f"files/{leaf}", self.slug)
         caption, size = "", ""
         for word in map(str.strip, rest.split("|")):
             if width := re.fullmatch(r"(\d+)(?:x\d+)?px", word):
@@ -255,7 +248,9 @@ def _read(source: Path, dump: _Dump, found: Callable[[_DumpPage], None]) -> None
 KINDS = ("obsidian", "github", "mediawiki")
 
 
-def import_wiki(kind: str, source: str, folder: Path, files: Path | None) -> Imported:
+def import_wiki(
+    kind: str, source: str, folder: Path, files: Path | None
+) -> notes.Imported:
     """Make the folder, which must be empty, from a source of one of ``KINDS``."""
     if folder.is_dir() and any(folder.iterdir()):
         hint = "name a new folder, or first remove what a stopped import left in it"
@@ -271,15 +266,15 @@ def import_wiki(kind: str, source: str, folder: Path, files: Path | None) -> Imp
         make_folder(folder)
     except OSError as error:
         raise folder_error("make", str(folder), error) from error
-    imported = Imported(folder)
+    imported = notes.Imported(folder)
     if kind == "mediawiki":
         _import_dump(Path(source), files, imported)
     elif is_address:
         with TemporaryDirectory(prefix="wikisync-") as name:
             root = _fetched(source, Path(name))
-            import_notes(root, imported, is_github=True, address=source)
+            notes.import_notes(root, imported, is_github=True, address=source)
     else:
-        import_notes(Path(source), imported, is_github=kind == "github")
+        notes.import_notes(Path(source), imported, is_github=kind == "github")
     imported.lost.sort()
     return imported
 
