@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.api.secret import could_be_token
 from wikisync.cli.console import Console, fields
 from wikisync.cli.options import flag, json_option, network_disk_option, token_option
@@ -23,13 +24,6 @@ from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection, pars
 from wikisync.config.reading import render_config
 from wikisync.config.trust import agree, agreed_lines
 from wikisync.core.model import Problem, WikiOwner
-from wikisync.errors import (
-    ConfigError,
-    FolderError,
-    RemoteError,
-    UsageError,
-    command_line,
-)
 from wikisync.folder.workspace import refuse_overlaps
 from wikisync.workspace import creating
 from wikisync.workspace.cloning import folder_names
@@ -146,7 +140,7 @@ class Questions:
         for _ in range(TRIES_MAX - 1):
             try:
                 return attempt()
-            except (UsageError, ConfigError, RemoteError) as error:
+            except (errors.UsageError, errors.ConfigError, errors.RemoteError) as error:
                 self._console.error(error)
         return attempt()
 
@@ -194,7 +188,7 @@ class Questions:
         is_all = answers == [ALL]
         if is_all:
             if not is_whole:
-                raise UsageError(
+                raise errors.UsageError(
                     "the list does not show all wikis",
                     hint="give numbers or paths, or run wikisync init --all for every"
                     " wiki that you can see",
@@ -277,7 +271,7 @@ def _target(console: Console, given: str | None, questions: Questions | None) ->
     if given:
         return found(given)
     if questions is None:
-        raise UsageError(
+        raise errors.UsageError(
             "no service is given",
             hint=f"add --url https://gitlab.example.com, or set {URL_VARIABLE}",
         )
@@ -291,7 +285,7 @@ def _token(
     """Where the token comes from from now on, the token, and what it may do."""
     file, words = options["credentials"].token_file, options["token_command"]
     if file and words:
-        raise UsageError(
+        raise errors.UsageError(
             "--token-file and --token-command cannot be used together",
             hint="remove one of them",
         )
@@ -330,7 +324,7 @@ def _section(url: str, file: Path | None, words: str | None) -> ServiceSection:
     try:
         command = tuple(shlex.split(words or ""))
     except ValueError as exc:
-        raise UsageError(
+        raise errors.UsageError(
             "the token command has a quote that is not closed",
             hint="write it as in a shell",
         ) from exc
@@ -349,7 +343,7 @@ def _folders(
     for text in given:
         path, separator, name = text.partition("=")
         if not separator or not path.strip("/") or not name:
-            raise UsageError(
+            raise errors.UsageError(
                 f"--folder {text} does not name a folder for a wiki",
                 hint="write the wiki's path and the folder, like docs/handbook=pages",
             )
@@ -357,7 +351,7 @@ def _folders(
     owners = [one.wiki.owner for one in rights]
     unknown = named.keys() - {owner.full_path for owner in owners}
     if unknown:
-        raise UsageError(
+        raise errors.UsageError(
             f"--folder names {min(unknown)}, which is not one of the wikis",
             hint=f"the wikis are: {', '.join(owner.full_path for owner in owners)}",
         )
@@ -378,7 +372,7 @@ def _checked_config(
 ) -> Config:
     """The configuration, read once as it will be read."""
     if not folders:
-        raise UsageError(
+        raise errors.UsageError(
             "no wiki is left for the workspace",
             hint="name one with --project PATH or --group PATH",
         )
@@ -391,7 +385,7 @@ def _checked_config(
     for wiki in config.wikis:
         folder = root / wiki.folder
         if folder.exists() and not folder.is_dir():
-            raise FolderError(
+            raise errors.FolderError(
                 f"{folder} is not a folder",
                 hint=f"give another: --folder {wiki.path}=NAME",
             )
@@ -431,7 +425,7 @@ def next_steps(planned: creating.Planned) -> Sequence[tuple[str, str]]:
     at: list[str | Path] = (
         [] if planned.root.resolve() == Path.cwd() else ["-C", planned.root]
     )
-    sync = command_line("sync", *at)
+    sync = errors.command_line("sync", *at)
     steps = [
         (f"{sync} --dry-run", "shows what the first sync would do"),
         (sync, "the first sync; it deletes nothing on either side"),
@@ -446,7 +440,10 @@ def next_steps(planned: creating.Planned) -> Sequence[tuple[str, str]]:
             ),
             (f"{sync} --adopt push", "also uploads pages that exist only here"),
         ]
-    return (*steps, (command_line("watch", *at), "syncs continuously from then on"))
+    return (
+        *steps,
+        (errors.command_line("watch", *at), "syncs continuously from then on"),
+    )
 
 
 def report(console: Console, planned: creating.Planned, *, is_dry_run: bool) -> None:

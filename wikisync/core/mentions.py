@@ -21,13 +21,7 @@ from collections.abc import Container, Iterator, Sequence
 from html import unescape
 from urllib.parse import unquote
 
-from wikisync.core.model import (
-    AttachmentPath,
-    Slug,
-    in_form_c,
-    joined_path,
-    split_extension,
-)
+from wikisync.core import model
 
 MENTIONS_MAX = 10_000
 """Attachments found in one page; a hostile page ends here."""
@@ -112,7 +106,7 @@ _CLEAR = re.compile(r"(?:[^\W_]|[/-])(?:[\w/. -]*(?:[^\W_]|[/-]))?")
 _IMAGES_FOLDER = re.compile(r"^:imagesdir:[ \t]+(\S+)", re.MULTILINE)
 
 
-def mentioned_attachments(source: str) -> tuple[AttachmentPath, ...]:
+def mentioned_attachments(source: str) -> tuple[model.AttachmentPath, ...]:
     """Every attachment that the text mentions, once each, in order of mention.
 
     Names are percent-decoded.  A name that may end earlier is followed by its shorter
@@ -120,13 +114,13 @@ def mentioned_attachments(source: str) -> tuple[AttachmentPath, ...]:
     """
     if "uploads/" not in source:
         return ()
-    found: dict[AttachmentPath, None] = {}
+    found: dict[model.AttachmentPath, None] = {}
     for match in _MENTION.finditer(source):
         whole = match["name"].rstrip(_PUNCTUATION)
         for spelling in (whole, *_cuts(whole)):
             name = unquote(_ESCAPE.sub(r"\1", spelling))
             if _is_file_name(name):
-                found[AttachmentPath(f"uploads/{match['folder']}/{name}")] = None
+                found[model.AttachmentPath(f"uploads/{match['folder']}/{name}")] = None
         if len(found) >= MENTIONS_MAX:
             break
     return tuple(found)
@@ -192,12 +186,12 @@ def is_upload(path: str) -> bool:
 
 def has_extension(way: str) -> bool:
     """Whether a way ends as most files do, and no page."""
-    return _HAS_EXTENSION.search(way) is not None and split_extension(way) is None
+    return _HAS_EXTENSION.search(way) is not None and model.split_extension(way) is None
 
 
 def _is_way(way: str) -> bool:
     return (
-        split_extension(way) is None
+        model.split_extension(way) is None
         and "//" not in way
         and "\\" not in way
         and way.isprintable()
@@ -205,19 +199,19 @@ def _is_way(way: str) -> bool:
     )
 
 
-def ways_lead_to(slug: Slug, ways: Sequence[str]) -> Iterator[str]:
+def ways_lead_to(slug: model.Slug, ways: Sequence[str]) -> Iterator[str]:
     """The paths that ways on a page may lead to, from its folder and from the root."""
     folder = slug.rpartition("/")[0]
-    for way in map(in_form_c, ways):
+    for way in map(model.in_form_c, ways):
         for start in {"" if way.startswith("/") else folder, ""}:
-            path = joined_path(start, way)
+            path = model.joined_path(start, way)
             if path:
                 yield path
 
 
 def unmet_mentions(
-    mentions: Sequence[AttachmentPath], there: Container[AttachmentPath]
-) -> Sequence[Sequence[AttachmentPath]]:
+    mentions: Sequence[model.AttachmentPath], there: Container[model.AttachmentPath]
+) -> Sequence[Sequence[model.AttachmentPath]]:
     """Mentions without a file that is there, each with its spellings, likeliest first.
 
     One file is enough for all spellings of a mention: the service gives every upload a
@@ -227,10 +221,10 @@ def unmet_mentions(
     mentions = [path for path in mentions if is_upload(path)]
     folders = {_folder_of(path) for path in mentions if path not in there}
     named = {path: None for path in mentions if _folder_of(path) in folders}
-    shorter: dict[AttachmentPath, tuple[AttachmentPath, ...]] = {}
+    shorter: dict[model.AttachmentPath, tuple[model.AttachmentPath, ...]] = {}
     for path in named:
         folder, _, name = path.rpartition("/")
-        cuts = (AttachmentPath(f"{folder}/{cut}") for cut in _cuts(name))
+        cuts = (model.AttachmentPath(f"{folder}/{cut}") for cut in _cuts(name))
         shorter[path] = tuple(short for short in cuts if short in named)
     cut = {short for spellings in shorter.values() for short in spellings}
     return others + [
@@ -241,7 +235,7 @@ def unmet_mentions(
     ]
 
 
-def _folder_of(path: AttachmentPath) -> str:
+def _folder_of(path: model.AttachmentPath) -> str:
     return path.rpartition("/")[0]
 
 
@@ -255,7 +249,7 @@ def _cuts(name: str) -> Iterator[str]:
         yield name.rstrip(_NAME_END)
 
 
-def _likelihood(path: AttachmentPath) -> tuple[bool, int]:
+def _likelihood(path: model.AttachmentPath) -> tuple[bool, int]:
     """First the longest that ends as files do, ``a,b.png`` before ``a``."""
     return _EXTENSION.search(path) is None, -len(path)
 

@@ -16,13 +16,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from wikisync.core.model import (
-    AttachmentPath,
-    Slug,
-    folders_above,
-    in_form_c,
-    split_extension,
-)
+from wikisync.core import model
 from wikisync.folder.ignore import NO_PATTERNS, Patterns
 from wikisync.folder.naming import attachment_path, is_hidden, is_unlisted
 from wikisync.markup import links as rules
@@ -96,7 +90,7 @@ def leading_to(changed: Collection[str], paths: Iterable[str]) -> set[str]:
     names = {fold(one) for name in changed for one in (name, name.rpartition("/")[0])}
 
     def may_find(path: str) -> bool:
-        bare = split_extension(path)
+        bare = model.split_extension(path)
         return fold(path) in names or (bare is not None and fold(bare[0]) in names)
 
     return set(filter(may_find, paths)) if names else set()
@@ -127,8 +121,8 @@ class LooseStates(Mapping[str, "IndexedFile"]):
         if path.isascii():
             return None
         if self._forms is None:
-            self._forms = {in_form_c(name): name for name in self.names}
-        return self._forms.get(in_form_c(path))
+            self._forms = {model.in_form_c(name): name for name in self.names}
+        return self._forms.get(model.in_form_c(path))
 
     def is_as(self, path: str, digest: str) -> bool:
         """Whether a file holds what it held; nothing: there was none."""
@@ -241,7 +235,7 @@ class WikiTable:
             name = loose.named(file)
             if name is not None and file not in known.pages and name in loose:
                 return name, known.file(name)
-            why = map(known.left_out.get, (file, *folders_above(file)))
+            why = map(known.left_out.get, (file, *model.folders_above(file)))
             return "", loose.why_kept_back(file) or next(filter(None, why), "")
         if (attachment := index.find_attachment(path)) is not None:
             return attachment, known.attachments[attachment]
@@ -253,7 +247,7 @@ class WikiTable:
     def _index(self, number: int) -> WikiIndex:
         if number not in self._indexes:
             known = self.addresses[number]
-            slugs = [*known.pages, *map(Slug, known.left_out)]
+            slugs = [*known.pages, *map(model.Slug, known.left_out)]
             self._indexes[number] = WikiIndex(
                 slugs, known.attachments, redirects=known.redirects
             )
@@ -263,7 +257,7 @@ class WikiTable:
 class WikiIndex(LinkIndex):
     """The link index of one wiki of a site, where a folder leads to its start."""
 
-    def find(self, path: str) -> Slug | None:
+    def find(self, path: str) -> model.Slug | None:
         """The page that a path leads to, or that the folder there begins with."""
         return (self.find_page(path) if path else None) or self.find_start(path)
 
@@ -275,13 +269,13 @@ class SiteLinks(WikiIndex):
         self,
         number: int,
         table: WikiTable,
-        headings: Mapping[Slug, frozenset[str]],
-        folders: Mapping[Slug, str] | None = None,
+        headings: Mapping[model.Slug, frozenset[str]],
+        folders: Mapping[model.Slug, str] | None = None,
     ) -> None:
         """Index the wiki of that number; ``folders`` as of ``ScannedWiki``."""
         known = table.addresses[number]
         super().__init__(
-            [*known.pages, *map(Slug, known.left_out)],
+            [*known.pages, *map(model.Slug, known.left_out)],
             known.attachments,
             headings,
             web_url=table.web_urls[number],
@@ -299,7 +293,7 @@ class SiteLinks(WikiIndex):
 
     def resolve(
         self,
-        page_slug: Slug,
+        page_slug: model.Slug,
         href: str,
         *,
         own_ids: frozenset[str] | None = None,
@@ -360,13 +354,13 @@ class PageUrls:
         self._number = number
         self._table = table
 
-    def page(self, slug: Slug, fragment: str) -> str:
+    def page(self, slug: model.Slug, fragment: str) -> str:
         """Relative link to a page of this or, by a token, another wiki."""
         place = place_of(slug, self._number)
         pages = self._table.addresses[place.wiki].pages
-        return relative_url(self._at, pages[Slug(place.name)], fragment)
+        return relative_url(self._at, pages[model.Slug(place.name)], fragment)
 
-    def attachment(self, path: AttachmentPath) -> str:
+    def attachment(self, path: model.AttachmentPath) -> str:
         """Relative link to a file of this or, by a token, another wiki."""
         place = place_of(path, self._number)
         wiki = self._table.addresses[place.wiki]

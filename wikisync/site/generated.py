@@ -21,6 +21,7 @@ from wikisync.markup.frontmatter import tag_key
 from wikisync.markup.resolve import REASONS
 from wikisync.site import addresses as layout
 from wikisync.site import context as contexts
+from wikisync.site import titles
 from wikisync.site.crosslinks import ItemKey
 from wikisync.site.frame import SiteFrame, group_titles, group_tree, natural_path
 from wikisync.site.history import line_counts
@@ -29,13 +30,6 @@ from wikisync.site.pages import WikiPages, by_title
 from wikisync.site.report import LinkReport
 from wikisync.site.search import DocumentKey
 from wikisync.site.sources import ScannedWiki, is_template
-from wikisync.site.titles import (
-    LINK_CHARS_MAX,
-    TITLE_CHARS_MAX,
-    display_title,
-    folder_title,
-    shortened,
-)
 
 SOURCES_MAX = 20
 """Pages named beside one wanted page; the count tells of the rest."""
@@ -204,7 +198,7 @@ class GeneratedPages:
     def _wanted(self, report: LinkReport) -> Iterator[GeneratedPage]:
         items = [
             contexts.ListingItem(
-                shortened(one.slug, LINK_CHARS_MAX),
+                titles.shortened(one.slug, titles.LINK_CHARS_MAX),
                 wiki=self._name(one.wiki),
                 count=len(one.pages),
                 sources=tuple(
@@ -235,7 +229,10 @@ class GeneratedPages:
             page = self._refer(ItemKey(number, link.slug))
             if link.line:
                 page = replace(page, title=f"{page.title}:{link.line}")
-            href, name = shortened(link.href, LINK_CHARS_MAX), self._name(number)
+            href, name = (
+                titles.shortened(link.href, titles.LINK_CHARS_MAX),
+                self._name(number),
+            )
             why = self._translate(keys[link.reason])
             items.append(contexts.ListingItem(href, None, name, why, sources=(page,)))
         lines = tuple(str(problem) for problem in problems)
@@ -477,5 +474,5 @@ def _is_shown(slug: str, left_out: Iterable[str]) -> bool:
 
 
 def _title(slug: str) -> str:
-    title = display_title(folder_title(slug), Slug(slug))
-    return shortened(title, TITLE_CHARS_MAX)
+    title = titles.display_title(titles.folder_title(slug), Slug(slug))
+    return titles.shortened(title, titles.TITLE_CHARS_MAX)

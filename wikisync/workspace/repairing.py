@@ -15,16 +15,10 @@ from wikisync.sync.base.history import LastSync, Step
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.sync.run.undoing import undo_sync
+from wikisync.workspace import opening
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.identity import Located, find_wiki
-from wikisync.workspace.opening import (
-    OpenWorkspace,
-    Synced,
-    SyncedWiki,
-    WikiCycles,
-    open_workspace,
-)
 from wikisync.workspace.rights import ATTEMPTS_MAX
 from wikisync.workspace.runner import Runner
 from wikisync.workspace.sentences import local_time
@@ -41,7 +35,7 @@ class Adoption(Struct, frozen=True):
     """Which wiki it was; empty for none."""
     is_anew: bool
     """What was agreed on with the other one is forgotten: it is not proven the same."""
-    planned: Synced
+    planned: opening.Synced
 
     def __str__(self) -> str:
         service, _, was = self.before.partition(" ")
@@ -58,7 +52,9 @@ async def planned_adoptions(
 ) -> Sequence[Adoption]:
     """The wikis that are others than before, each with the dry run of its next sync."""
     found: list[Adoption] = []
-    with open_workspace(workspace, is_read_only=True, is_guarded=False) as opened:
+    with opening.open_workspace(
+        workspace, is_read_only=True, is_guarded=False
+    ) as opened:
         opened.is_adopting = True
         # the others can be of no other wiki than before, so nobody has to be asked
         wikis = [s for s in wikis if s.id is not None or opened.known(s).is_begun]
@@ -75,7 +71,7 @@ async def planned_adoptions(
                     is_first = not before and section.id in {None, there.id}
                     if is_first or (there.remote_id == before and not is_anew):
                         continue
-                    work = WikiCycles(opened, section, client, CycleOptions())
+                    work = opening.WikiCycles(opened, section, client, CycleOptions())
                     await work.cycle()
                 except WikisyncError as error:
                     credentials.messages.warn(
@@ -95,7 +91,7 @@ def adopt_workspace(
     allows_network_disk: bool,
 ) -> None:
     """Take the folders as they are, and these wikis: the next sync deletes nothing."""
-    with open_workspace(
+    with opening.open_workspace(
         workspace, allows_network_disk=allows_network_disk, adopts=True
     ) as opened:
         for one in adoptions:
@@ -118,7 +114,7 @@ class Undo(Struct, frozen=True):
     there: Snapshot
     pages: Mapping[Step, str]
     """Why each of them is left alone; empty for what is taken back."""
-    synced: Synced | None = None
+    synced: opening.Synced | None = None
     """Of the sync that carries it to the wiki; None where another process does."""
 
     @property
@@ -152,7 +148,7 @@ async def undo(
     None where no sync is remembered.
     """
     holder = holder_of(workspace.private)
-    with open_workspace(
+    with opening.open_workspace(
         workspace, is_held=holder is None, is_read_only=planned is None
     ) as opened:
         wikis = (
@@ -201,19 +197,19 @@ async def undo(
         return Undo(section, folder, sync, planned.there, work.undone, work.synced)
 
 
-class _UndoneSync(WikiCycles):
+class _UndoneSync(opening.WikiCycles):
     """The sync of pages that begins with the folder as it was before the last one."""
 
     last: LastSync
     undone: Mapping[Step, str] = {}
 
-    async def _begin(self, wiki: SyncedWiki) -> None:
+    async def _begin(self, wiki: opening.SyncedWiki) -> None:
         local, there, now = wiki.local, await wiki.remote.snapshot(), time.time()
         self.undone = await undo_sync(local, wiki.known, self.last, there, now)
 
 
 def _last_synced(
-    opened: OpenWorkspace, wikis: Sequence[WikiSection]
+    opened: opening.OpenWorkspace, wikis: Sequence[WikiSection]
 ) -> tuple[WikiSection, LastSync] | None:
     """The wiki that a sync changed last, and that sync."""
     syncs = [

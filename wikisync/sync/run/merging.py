@@ -14,14 +14,8 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.core import model
-from wikisync.errors import (
-    FolderError,
-    NotFound,
-    PreconditionFailed,
-    RemoteError,
-    command_line,
-)
 from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
 from wikisync.merging.merge import Parts, kept_share
@@ -73,7 +67,7 @@ async def merge(cycle: Cycle, decided: Decided) -> None:
             continue
         try:
             merged = await _merged(cycle, decided.there, action, names)
-        except (NotFound, FolderError, PreconditionFailed):
+        except (errors.NotFound, errors.FolderError, errors.PreconditionFailed):
             superseded.add(action.slug)
             continue
         if merged is not None:
@@ -132,7 +126,7 @@ async def _taken(
             try:
                 page = await read(slug)
                 seen[slug] = Parts(page.content, page.format)
-            except (NotFound, FolderError, RemoteError):
+            except (errors.NotFound, errors.FolderError, errors.RemoteError):
                 seen[slug] = None  # its turn will say what is wrong
         now = seen[slug]
         if agreed is None or now is None:
@@ -174,7 +168,7 @@ async def _merged(
         return None
     mine = await cycle.local.read(names.here.get(slug, slug))
     if not isinstance(action, Hold) and mine.digest != action.local:
-        raise PreconditionFailed(f"{mine.slug} was edited here meanwhile")
+        raise errors.PreconditionFailed(f"{mine.slug} was edited here meanwhile")
     text, now = mine.content, cycle.clock()
     stale = await on_texts(lambda: stale_ancestor(text, replaced, now), text)
     base = cycle.state.text(record) or ""
@@ -315,9 +309,9 @@ async def take_late_save(cycle: Cycle, late: model.LateSave) -> None:
         else:
             await _take_text(cycle, late, late.text)
         await cycle.local.acknowledge(late)
-    except PreconditionFailed as error:
+    except errors.PreconditionFailed as error:
         cycle.tally.supersede(late.slug, error)
-    except FolderError as error:
+    except errors.FolderError as error:
         if is_disk_error(error):
             raise
         cycle.tally.fail("page-unwritable", late.slug, error)
@@ -327,7 +321,7 @@ async def _take_text(cycle: Cycle, late: model.LateSave, text: str) -> None:
     slug, before = _edited_text(cycle, late)
     try:
         page = await cycle.local.read(slug)
-    except NotFound:
+    except errors.NotFound:
         _remember(cycle, slug, text, text)
         known = cycle.state.base().get(slug)
         page = model.Page(slug, known.format if known else model.Format.MARKDOWN, text)
@@ -340,7 +334,11 @@ async def _take_text(cycle: Cycle, late: model.LateSave, text: str) -> None:
         await cycle.local.keep(slug, text, IN_THE_TRASH)
         _remember(cycle, slug, text, page.content)
         name = f"{cycle.local.name}/{slug}"
-        _warn(cycle, slug, f"see it with: {command_line('restore', name, '--list')}")
+        _warn(
+            cycle,
+            slug,
+            f"see it with: {errors.command_line('restore', name, '--list')}",
+        )
 
 
 def _edited_text(cycle: Cycle, late: model.LateSave) -> tuple[model.Slug, str | None]:
