@@ -190,13 +190,14 @@ class Cache:
         """Keep a row, whose text is in ``bodies`` already."""
         self._new[stage, key] = summed(key, place + facts)
         if len(self._new) >= ROWS_PER_COMMIT:
-            self.commit()
-            self._connection.execute("BEGIN IMMEDIATE")
+            self.commit(goes_on=True)
 
-    def commit(self) -> None:
+    def commit(self, *, goes_on: bool = False) -> None:
         """Keep what is done, whatever comes."""
         self._write_new()
         self._connection.execute("COMMIT")
+        if goes_on:
+            self._connection.execute("BEGIN IMMEDIATE")
 
     def _write_new(self) -> None:
         for stage in STAGES:

@@ -1,6 +1,7 @@
 """The site of a preview, change by change, without a server or a watcher."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -205,6 +206,28 @@ def test_a_second_start_reads_nothing(
     site = desk.another()
     site.refresh(None)
     assert site.read_count == (4, 4)
+
+
+def test_a_start_after_a_kill_reads_nothing(
+    desk: Desk, studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_world, "READ_AT_ONCE_MAX", 0)
+    desk.save("guide.md", "## Part\n\nNew words.\n")
+    while desk.site.read_on():
+        pass
+    # what a process that ends at once leaves on the disk
+    copy = tmp_path / "copy"
+    shutil.copytree(studio.root / "cache", copy)
+    with open_cache(copy) as cache:
+        site = LiveSite(
+            lambda: PreviewInputs(tuple(studio.sources), studio.options), Reading()
+        )
+        site.use(cache)
+        site.refresh(None)
+        assert site.read_count == (4, 4)
+        guide = site.answer("guide.html")
+        assert isinstance(guide, Rendered)
+        assert b"New words" in guide.content
 
 
 def test_reading_goes_on_in_steps_and_forgets_none(

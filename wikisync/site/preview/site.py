@@ -195,6 +195,9 @@ class LiveSite:
         is_last = self._ahead.issuperset(world.unread)
         if is_last or time.monotonic() - self._shown_s > READ_SHOWN_S:
             self._show_read(world, set(self._ahead))
+        if is_last:
+            # a preview that is killed leaves them to the next one
+            self._cache.commit(goes_on=True)
 
     def _show_read(self, world: World, places: set[ItemKey]) -> World:
         """The site with these pages read."""
@@ -398,8 +401,7 @@ class LiveSite:
         quick = None if is_whole else self._drafts.quick(body, made, known)
         if quick is not None:
             return quick, ()
-        drawn = self._drafted(path, made)
-        if drawn is None:
+        if (drawn := self._drafted(path, made)) is None:
             return None
         world, place = drawn
         shown = world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
@@ -419,10 +421,8 @@ class LiveSite:
         return marks_of(*drawn, text) if drawn else ()
 
     def _drafted(self, path: str, text: str) -> tuple[World, ItemKey] | None:
-        if (found := self._place(path)) is None:
-            return None
-        world, place = found
-        return with_draft(world, place, text.encode("utf-8")), place
+        found = self._place(path)
+        return (with_draft(*found, text.encode("utf-8")), found[1]) if found else None
 
     def body(self, path: str, text: str) -> str:
         """The HTML of a text as a page has it, without what is around it."""
@@ -459,8 +459,7 @@ class LiveSite:
             href: A link of the page there that leads to no page; else empty.
             is_file: The name is a file's path, as it was.
         """
-        world = self._world
-        if world is None:
+        if (world := self._world) is None:
             return None
         path = _known_path(world, path)
         place = world.layout.places.get(path)
