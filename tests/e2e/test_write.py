@@ -452,16 +452,25 @@ async def test_an_editor_that_cannot_be_loaded_is_told(
         await page.close()
 
 
-async def test_a_browser_that_may_keep_nothing_is_told(
-    chromium: Browser, desk: Desk
-) -> None:
-    page = await chromium.new_page()
-    # as Chromium does where site data are not allowed
-    await page.add_init_script(
+@pytest.mark.parametrize(
+    "refusing",
+    [
+        # as Chromium does where site data are not allowed
         "for (const name of ['localStorage', 'sessionStorage'])"
         " Object.defineProperty(window, name,"
-        " { get() { throw new DOMException('Denied', 'SecurityError'); } });"
-    )
+        " { get() { throw new DOMException('Denied', 'SecurityError'); } });",
+        # and where there is no room left
+        "sessionStorage.setItem('all', 'x'.repeat(5 * 2 ** 20 - 10));",
+        "LockManager.prototype.request = async () => {"
+        " throw new DOMException('Denied', 'SecurityError'); };",
+    ],
+    ids=["storage", "no room", "locks"],
+)
+async def test_a_browser_that_may_keep_nothing_is_told(
+    chromium: Browser, desk: Desk, refusing: str
+) -> None:
+    page = await chromium.new_page()
+    await page.add_init_script(refusing)
     async with desk.previewing() as reader:
         author = Author(page, reader.preview.url, desk.root / "handbook")
         await page.goto(author.url + "guide.html")
@@ -470,6 +479,22 @@ async def test_a_browser_that_may_keep_nothing_is_told(
         await answer.get_by_text("allow its site data (cookies)").wait_for()
         await author.shown("First words.")
         await page.close()
+
+
+async def test_a_text_from_right_to_left_is_written_so(author: Author) -> None:
+    text = "---\ntitle: a\n---\n# \u05d0\u05d1\n"
+    (author.root / "guide.md").write_text(text)
+    await author.edit()
+    await author.type_at_end("\u05d2\u05d3")
+    direction = "(it) => getComputedStyle(it).direction"
+    assert await author.source.evaluate(direction) == "rtl"
+    # the next place to the left is the one behind the first letter
+    await author.page.keyboard.press("Home")
+    await author.page.keyboard.press("ArrowLeft")
+    await author.page.keyboard.type("\u05d4")
+    assert await author.text() == f"{text}\u05d2\u05d4\u05d3"
+    await author.edit("index.html")
+    assert await author.source.evaluate(direction) == "ltr"
 
 
 async def test_a_page_stays_and_says_why_while_no_preview_answers(

@@ -197,7 +197,7 @@ export function begin(page) {
 		} catch ({ name }) {
 			page.writer = null;
 			edit.hidden = false;
-			const why = name === "SecurityError" ? ["this browser keeps nothing for this address, and a text could be lost", "allow its site data (cookies)"] : ["the editor cannot be loaded", "start the preview again"];
+			const why = ["SecurityError", "QuotaExceededError"].includes(name) ? ["this browser keeps nothing for this address, and a text could be lost", "allow its site data (cookies)"] : ["the editor cannot be loaded", "start the preview again"];
 			fail("The page cannot be edited here", why[0], `${why[1]}, then reload the page`);
 		}
 	}

@@ -24,6 +24,9 @@ const REST_MS = 1500;
 const FEW = 10;
 const PART = "wikisync-part";
 const PART_MAX = 50;
+// Whether the first letter of a text, below its front matter, is of such a script.
+const RIGHT_TO_LEFT = /^(?:---\n.*?\n---\n)?\P{L}*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/su;
+const DIRECTION_MAX = 2000;
 
 const SHEET = `
 	.write { position: fixed; inset: 0 50% 0 0; contain: strict; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 0.875rem/1.45 system-ui, sans-serif;
@@ -47,7 +50,7 @@ const SHEET = `
 	}
 	.cm-editor { height: 100%; } .cm-editor.cm-focused { outline: 2px solid var(--link); outline-offset: -2px; }
 	.cm-scroller { font: 0.875rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; overflow: auto; }
-	.cm-content { padding: 10px 4px 24px; caret-color: var(--ink); }
+	.cm-content { padding: 10px 4px 24px; caret-color: var(--ink); } .cm-editor [dir=rtl] .cm-line { padding: 0 6px 0 2px; }
 	.cm-editor .cm-cursor { border-left-color: var(--ink); border-left-width: 2px; }
 	.cm-editor .cm-activeLine { background: transparent; }
 	.cm-editor .cm-selectionBackground, .cm-editor.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground { background: var(--sel); }
@@ -77,6 +80,8 @@ export async function write(page, how = {}) {
 		return await editor.edit(how);
 	} catch (refusal) {
 		editor.close();
+		// the browser refuses to keep texts
+		if (refusal instanceof DOMException) throw refusal;
 		page.showProblems("The page cannot be edited here", [refusal], true);
 		return null;
 	}
@@ -172,7 +177,7 @@ class Editor extends Desk {
 					{ key: "Tab", run: (view) => tab(view, this.syntax, true), shift: (view) => tab(view, this.syntax, false) },
 					...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap,
 				]),
-				EditorView.contentAttributes.of(() => ({ spellcheck: "true", autocapitalize: "sentences", "aria-label": `Source of ${this.file}` })),
+				EditorView.contentAttributes.of(({ state: { doc } }) => ({ dir: RIGHT_TO_LEFT.test(doc.sliceString(0, DIRECTION_MAX)) ? "rtl" : "ltr", spellcheck: "true", autocapitalize: "sentences", "aria-label": `Source of ${this.file}` })),
 				EditorView.updateListener.of(({ docChanged, changes }) => {
 					if (!docChanged) return;
 					this.pending = this.pending?.compose(changes) ?? changes;
@@ -688,13 +693,13 @@ class Editor extends Desk {
 	}
 
 	lockTab(key) {
-		return new Promise((done) => {
+		return new Promise((done, failed) => {
 			const signal = AbortSignal.timeout(lockMs);
 			lockMs = LOCK_MS;
 			navigator.locks.request(key, { signal }, (lock) => {
 				done(lock);
 				return new Promise((free) => (this.freeTab = free));
-			}).catch(() => done(null));
+			}).catch((refusal) => (signal.aborted ? done(null) : failed(refusal)));
 		});
 	}
 
