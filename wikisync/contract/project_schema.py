@@ -235,36 +235,6 @@ class MemberRecord(schema.UserRecord, frozen=True, kw_only=True):
     expires_at: str | None = None
 
 
-class CommitRecord(schema.AddressedRecord, frozen=True, kw_only=True):
-    """A commit of a project's own repository."""
-
-    id: str
-    short_id: str = ""
-    created_at: str | None = None
-    parent_ids: tuple[str, ...] = ()
-    title: str = ""
-    message: str = ""
-    author_name: str = ""
-    author_email: str = ""
-    authored_date: str | None = None
-    committer_name: str = ""
-    committer_email: str = ""
-    committed_date: str | None = None
-
-
-class BranchRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch of a project's own repository."""
-
-    name: str
-    commit: CommitRecord
-    merged: bool = False
-    protected: bool = False
-    developers_can_push: bool = False
-    developers_can_merge: bool = False
-    can_push: bool = False
-    default: bool = False
-
-
 class StarrerRecord(schema.AnsweredRecord, frozen=True, kw_only=True):
     """Who starred a project, and since when."""
 

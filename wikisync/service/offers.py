@@ -63,12 +63,6 @@ PROJECT = msgspec.defstruct(
 PROJECTS = list[PROJECT]  # type: ignore[valid-type]
 GROUPS = list[records.ProjectGroupRecord]
 ATTRIBUTE = records.CustomAttributeRecord
-NONE = tuple[()]
-"""The answer of a list that is always empty."""
-_EMPTY = (
-    *(Other.EVENTS, Other.ISSUES, Other.MERGE_REQUESTS, Other.LABELS),
-    Other.CLUSTER_AGENTS,
-)
 _WIKI_ROWS: tuple[Row, ...] = (
     (Other.PAGES, wikis.list_pages, list[schema.WikiPageRecord]),
     (Other.PAGE_CREATE, wikis.create_page, schema.WikiPageRecord),
@@ -100,8 +94,6 @@ _API_ROWS: tuple[Row, ...] = (
     (Endpoint.SHOW, reading.show_project, PROJECT),
     (Endpoint.EDIT, edits.edit_project, PROJECT),
     (Endpoint.DELETE, acts.delete_project, schema.MessageRecord),
-    (Other.BRANCHES, parts.list_branches, list[records.BranchRecord]),
-    *((one, parts.show_empty_list, NONE) for one in _EMPTY),
     (Endpoint.USERS, reading.list_users, list[schema.UserRecord]),
     (Endpoint.GROUPS, reading.list_groups, GROUPS),
     (Endpoint.SHARE_LOCATIONS, reading.list_share_locations, GROUPS),
@@ -208,8 +200,6 @@ def route_table() -> list[tuple[str, str, Target]]:
     of_group = Target(wiki, kind="group", is_paid=True)
     shows = {
         "/-/project/{id}/uploads/{secret}/{file_name}": Target(parts.show_upload),
-        "/{full_path}/-/blob/{path}": Target(parts.show_code_file),
-        "/{full_path}/-/raw/{path}": Target(parts.show_code_file),
         "/uploads/-/system/project/avatar/{id}/{file_name}": Target(parts.show_avatar),
         group: of_group,
         group + "/{path}": of_group,
