@@ -456,13 +456,17 @@ async def test_an_editor_that_cannot_be_loaded_is_told(
     "refusing",
     [
         # as Chromium does where site data are not allowed
-        "for (const name of ['localStorage', 'sessionStorage'])"
-        " Object.defineProperty(window, name,"
-        " { get() { throw new DOMException('Denied', 'SecurityError'); } });",
+        (
+            "for (const name of ['localStorage', 'sessionStorage'])"
+            " Object.defineProperty(window, name,"
+            " { get() { throw new DOMException('Denied', 'SecurityError'); } });"
+        ),
         # and where there is no room left
         "sessionStorage.setItem('all', 'x'.repeat(5 * 2 ** 20 - 10));",
-        "LockManager.prototype.request = async () => {"
-        " throw new DOMException('Denied', 'SecurityError'); };",
+        (
+            "LockManager.prototype.request = async () => {"
+            " throw new DOMException('Denied', 'SecurityError'); };"
+        ),
     ],
     ids=["storage", "no room", "locks"],
 )
