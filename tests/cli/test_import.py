@@ -162,6 +162,30 @@ async def test_notes_keep_what_their_program_shows(
     assert lost == []
 
 
+async def test_math_and_addresses_of_a_vault_stay_as_they_are(
+    imported: Import, tmp_path: Path
+) -> None:
+    """What marks text, comments and links elsewhere has no such meaning there."""
+    kept = (
+        "$x==y$ $z==w$ $$a==b==c$$ https://x.org/?a==b==c [l](https://x.org/a==b==c)\n"
+        "\n$$\na ==b== %% [[c]] #no\n$$\n"
+    )
+    text = (
+        f"{kept}Inline $$\n==x== $$ and ==y== [[a|https://x.org]] #tüv\n"
+        "It costs $5 ==or== $6, $$ is\n\n==too much== `$$` ==now==\n"
+    )
+
+    _, files, lost = await imported("obsidian", write(tmp_path / "v", {"a.md": text}))
+
+    assert files["a.md"] == (
+        f'---\ntags: ["tüv"]\n---\n{kept}'
+        "Inline $$\n==x== $$ and <mark>y</mark> [https://x.org](a) #tüv\n"
+        "It costs $5 <mark>or</mark> $6, $$ is\n\n"
+        "<mark>too much</mark> `$$` <mark>now</mark>\n"
+    )
+    assert lost == []
+
+
 async def test_github_wiki_keeps_addresses_of_every_form(
     imported: Import, tmp_path: Path
 ) -> None:

@@ -52,17 +52,9 @@ from wikisync.core.model import (
 )
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.errors import FolderError, NotFound, PlaceTaken, PreconditionFailed
-from wikisync.folder import safe_open
+from wikisync.folder import naming, safe_open
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_file, locked_name
 from wikisync.folder.index import FolderIndex
-from wikisync.folder.naming import (
-    attachment_path,
-    check_attachment,
-    decode_page,
-    is_fetched,
-    parse_path,
-    path_of,
-)
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.private import wiki_private_folder
 from wikisync.folder.scan import ScannedFolder
@@ -223,8 +215,8 @@ class FolderReplica:
     def _late_saves(self) -> list[LateSave]:
         found: list[LateSave] = []
         for late in self._own.limbo.late_saves():
-            page = parse_path(late.path)
-            text = decode_page(late.content, late.path)
+            page = naming.parse_path(late.path)
+            text = naming.decode_page(late.content, late.path)
             if page is not None and isinstance(text, str):
                 found.append(LateSave(page[0], text, late.id, late.before))
                 continue
@@ -243,7 +235,7 @@ class FolderReplica:
         """Put a text into the trash that no file of its own holds."""
         async with self._one_at_a_time:
             content = text.encode("utf-8", "surrogatepass")
-            path = self._pages.path(slug) or path_of(slug, Format.MARKDOWN)
+            path = self._pages.path(slug) or naming.path_of(slug, Format.MARKDOWN)
             trash = self._own.trash
             put = trash.put_once if is_again else trash.put
             await finish_in_thread(put, path, content, why)
@@ -289,7 +281,7 @@ class FolderReplica:
 
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks."""
-        check_attachment(path)
+        naming.check_attachment(path)
         try:
             with safe_open.opened_below(self.root, path) as descriptor:
                 while chunk := await finish_in_thread(_read, descriptor, path):
@@ -314,7 +306,7 @@ class FolderReplica:
 
         PreconditionFailed where another file is there, or one that stands for it.
         """
-        check_attachment(path)
+        naming.check_attachment(path)
         if path in self._pages.hidden:
             raise PreconditionFailed(f"something else is in the place of {path}")
         digest = hashlib.sha256()
@@ -339,7 +331,7 @@ class FolderReplica:
     async def loose_files(self) -> frozenset[str]:
         """The paths of all of them but of those in hidden folders, in form C."""
         listed = await asyncio.to_thread(self.listing)
-        own = (path for path in listed.attachments if not is_fetched(path))
+        own = (path for path in listed.attachments if not naming.is_fetched(path))
         return frozenset(map(in_form_c, (*listed.loose, *own)))
 
     async def files_at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
@@ -350,9 +342,9 @@ class FolderReplica:
     def linked_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
         """Where in the wiki's folder a link on a page leads; None where out of it."""
         way = _resolved(slug, target)
-        if target.path.startswith("/") and way is not None and is_fetched(way):
+        if target.path.startswith("/") and way is not None and naming.is_fetched(way):
             return None  # the project's own store, and not the wiki's
-        found = target.path if is_fetched(target.path) else way
+        found = target.path if naming.is_fetched(target.path) else way
         return None if found is None else AttachmentPath(found)
 
     def _loose_at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
@@ -431,7 +423,7 @@ class ConflictFiles:
         path, content = self._found(slug)
         if content is None:
             return None
-        text = decode_page(content, path)
+        text = naming.decode_page(content, path)
         if isinstance(text, Problem):
             raise FolderError(str(text), path=path, hint=text.hint)
         return ConflictFile(path, text, self._lock(path))
@@ -441,7 +433,7 @@ class ConflictFiles:
     ) -> str:
         """Write the page's conflict file over what is expected; return its path."""
         page = self._pages.path(slug)
-        path = self.find(slug) or _beside(page or path_of(slug, page_format))
+        path = self.find(slug) or _beside(page or naming.path_of(slug, page_format))
         content = text.encode("utf-8", "surrogatepass")
         before = self._content(path)
         if before == content:
@@ -498,7 +490,10 @@ class ConflictFiles:
     def _paths(self, slug: Slug) -> list[str]:
         """Where the conflict file may be, the likeliest place first."""
         known = self._pages.path(slug)
-        ours = [path_of(slug, page_format) for page_format in sorted(WRITABLE_FORMATS)]
+        ours = [
+            naming.path_of(slug, page_format)
+            for page_format in sorted(WRITABLE_FORMATS)
+        ]
         pages = [known, *ours] if known else ours
         return list(dict.fromkeys(map(_beside, pages)))
 
@@ -542,8 +537,8 @@ def _beside(path: str) -> str:
 
 def _is_loose(path: str) -> bool:
     name = path.rpartition("/")[2]
-    is_other = is_fetched(path) or is_ignored_file(name) or split_extension(name)
-    return attachment_path(path) is not None and not is_other
+    is_other = naming.is_fetched(path) or is_ignored_file(name) or split_extension(name)
+    return naming.attachment_path(path) is not None and not is_other
 
 
 def _resolved(slug: Slug, target: LinkTarget) -> str | None:
@@ -552,5 +547,7 @@ def _resolved(slug: Slug, target: LinkTarget) -> str | None:
     if not way or "\0" in way or "\\" in way:
         return None
     is_of_top = target.is_wikilink or way.startswith("/")
-    start = "" if is_of_top else path_of(slug, Format.MARKDOWN).rpartition("/")[0]
+    start = (
+        "" if is_of_top else naming.path_of(slug, Format.MARKDOWN).rpartition("/")[0]
+    )
     return joined_path(start, way) or None

@@ -32,14 +32,8 @@ from wikisync.core.system.private import (
     read_private_file,
 )
 from wikisync.errors import FolderError, Halted
+from wikisync.folder import safe_open
 from wikisync.folder.ignore import CONFIG_FILE
-from wikisync.folder.safe_open import (
-    REMOVED_HINT,
-    folder_error,
-    make_folder,
-    not_a_folder,
-    opened_root,
-)
 from wikisync.folder.swap import PRIVATE, write_atomically
 
 WATCH = "`wikisync watch` is running"
@@ -68,11 +62,13 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[int]
     """Hold a folder of ours against another wikisync by its lock; makes both."""
     try:
         # the folder above is a person's, who may want it open
-        make_folder(private.parent)
+        safe_open.make_folder(private.parent)
         make_private_folder(private)
         descriptor = os.open(private / layout.LOCK_FILE, _LOCK_FLAGS, FILE_MODE)
     except OSError as exc:
-        raise folder_error("write to", str(exc.filename or private), exc) from exc
+        raise safe_open.folder_error(
+            "write to", str(exc.filename or private), exc
+        ) from exc
     try:
         try:
             lock(descriptor)
@@ -86,7 +82,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[int]
                 hint = f"to run this command, stop it; to sync now: touch {ask}"
             raise FolderError(message, hint=hint) from exc
         except OSError as exc:
-            raise folder_error("lock", str(private), exc) from exc
+            raise safe_open.folder_error("lock", str(private), exc) from exc
         _sign(descriptor, is_watch=is_watch)
         yield descriptor
     finally:
@@ -102,7 +98,9 @@ def holder_of(private: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as exc:
-        raise folder_error("read", str(private / layout.LOCK_FILE), exc) from exc
+        raise safe_open.folder_error(
+            "read", str(private / layout.LOCK_FILE), exc
+        ) from exc
     try:
         if is_locked(descriptor):
             return _holder(descriptor).removeprefix(": ") or "another process"
@@ -219,7 +217,7 @@ def _marker(private: Path) -> str | None:
     except UnicodeDecodeError:
         marker = ""
     except OSError as exc:
-        raise folder_error("read", str(path), exc) from exc
+        raise safe_open.folder_error("read", str(path), exc) from exc
     return marker or None
 
 
@@ -227,7 +225,7 @@ def _identity(private: Path, marker: str) -> Identity:
     try:
         status = private.stat()
     except OSError as exc:
-        raise folder_error("read", str(private), exc) from exc
+        raise safe_open.folder_error("read", str(private), exc) from exc
     name = socket.gethostname()
     for path in MACHINE_IDS:
         with suppress(OSError, UnicodeDecodeError):
@@ -271,12 +269,12 @@ class FolderIdentity(KeptAsText, frozen=True):
 
 def current_folder(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
     """Which folder is at a path now."""
-    with opened_root(root) as descriptor:
+    with safe_open.opened_root(root) as descriptor:
         try:
             disk = os.fstatvfs(descriptor).f_fsid
             status = os.fstat(descriptor)
         except OSError as exc:
-            raise folder_error("read", str(root), exc) from exc
+            raise safe_open.folder_error("read", str(root), exc) from exc
         now = FolderIdentity(disk, status.st_ino, status.st_ctime_ns, "")
         if known is not None and now == replace(known, birth=""):
             return known
@@ -294,12 +292,12 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
         raise FolderError(
             f"the folder {root} does not exist",
             hint="check that its disk is there; nothing was deleted on the wiki;"
-            f" {REMOVED_HINT}",
+            f" {safe_open.REMOVED_HINT}",
         ) from exc
     except NotADirectoryError as exc:
-        raise not_a_folder(root) from exc
+        raise safe_open.not_a_folder(root) from exc
     except OSError as exc:
-        raise folder_error("read", str(root), exc) from exc
+        raise safe_open.folder_error("read", str(root), exc) from exc
     if is_empty:
         raise Halted(
             f"{root} is empty but had {known_pages} pages; nothing was changed",

@@ -15,17 +15,11 @@ from typing import Any
 
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.errors import SiteError
+from wikisync.site import manifest
 from wikisync.site.addresses import wiki_prefix
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import NO_NOTE, BuildNote, Cache, LastBuild, with_cache
 from wikisync.site.fingerprint import hash_of, program_fingerprint
-from wikisync.site.manifest import (
-    MayLeave,
-    PublishedWiki,
-    WikiIndex,
-    nothing_may_leave,
-    refuse_leaving,
-)
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource, options_text
 from wikisync.site.output import Changes, is_untouched, open_output
 from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
@@ -42,8 +36,8 @@ def build_site(
     options: SiteOptions,
     *,
     cache: Path,
-    may_leave: MayLeave = nothing_may_leave,
-    kept: Sequence[PublishedWiki] = (),
+    may_leave: manifest.MayLeave = manifest.nothing_may_leave,
+    kept: Sequence[manifest.PublishedWiki] = (),
     apart: Path | None = None,
     progress: Progress | None = None,
     clock: Callable[[], float] = time.time,
@@ -133,19 +127,21 @@ def _reader() -> Any:
 
 def _refuse_leaving(
     scanned: Sequence[ScannedWiki],
-    kept: Sequence[PublishedWiki],
-    last: Sequence[PublishedWiki],
-    may_leave: MayLeave,
+    kept: Sequence[manifest.PublishedWiki],
+    last: Sequence[manifest.PublishedWiki],
+    may_leave: manifest.MayLeave,
 ) -> None:
     """Refuse to build where a wiki of the site would leave it that may not."""
-    staying = WikiIndex(
+    staying = manifest.WikiIndex(
         [
             *((one.source.owner, one.source.origin, one.page_count) for one in scanned),
             *((wiki.owner, wiki.origin, wiki.pages) for wiki in kept),
         ]
     )
     ours = [wiki for wiki in last if wiki.pages and not may_leave(wiki)]
-    refuse_leaving([one for one in ours if not staying.find(one.owner, one.origin)])
+    manifest.refuse_leaving(
+        [one for one in ours if not staying.find(one.owner, one.origin)]
+    )
 
 
 def checked_sources(

@@ -127,7 +127,13 @@ PLUGIN_FILES = frozenset({".canvas", ".base", ".excalidraw"})
 QUERIES = frozenset({"dataview", "dataviewjs", "query", "base", "tasks", "excalidraw"})
 FENCE = re.compile(r"(?:\s|>)*(`{3,}|~{3,})[ \t]*([\w-]*)")
 # or a link whose text has code
-CODE = re.compile(r"!?\[\[[^\[\]\n`]*`[^\[\]\n]*\]\]|(``[^\n]*?``|`[^`\n]*`)")
+CODE = re.compile(r"(?<!\\)!?\[\[[^\[\]\n`]*`[^\[\]\n]*\]\]|(``[^\n]*?``|`[^`\n]*`)")
+# a vault has math and addresses too, in which == and %% are what they are
+KEPT = re.compile(
+    r"(?<!\\)!?\[\[[^\[\]\n`$:]*[`$:][^\[\]\n]*\]\]|(``[^\n]*?``|`[^`\n]*`"
+    r"|\$\$[^$\n]+\$\$|(?<![\\$])\$(?![\s$])[^$\n]*(?<![\s\\])\$(?![\d$])"
+    r"|\bhttps?://[^\s<>()\[\]|]+)"
+)
 WIKILINK = re.compile(r"(?<!\\)(!?)\[\[([^\[\]\n]+)\]\]")
 # its address, that of a definition, and that of HTML
 LINK = re.compile(
@@ -243,7 +249,7 @@ class _Notes:
                 if tag not in given:
                     self._imported.lose(name, 1, f"tag #{tag} is only in the text")
         elif page.tags:
-            more += f"tags: [{', '.join(json.dumps(tag) for tag in page.tags)}]\n"
+            more += f"tags: {json.dumps([*page.tags], ensure_ascii=False)}\n"
         if block and block.language == "yaml":
             return text[: block.begin] + more + text[block.begin : len(head)] + body
         return (f"---\n{more}---\n" if more else "") + head + body
@@ -269,7 +275,12 @@ class _Notes:
         for line in text.splitlines(keepends=True):
             page.line += 1
             found = FENCE.match(line)
-            if fence:
+            is_edge = fence in {"", "$$"} and "$$" in KEPT.sub("", line)
+            if fence == "$$":
+                kept, sign, rest = line.partition("$$") if is_edge else (line, "", "")
+                fence = "" if is_edge or not line.strip() else fence
+                yield kept + sign + self._line(page, rest)
+            elif fence:
                 is_end = found and found[1].startswith(fence) and not found[2]
                 fence = "" if is_end else fence
                 yield line
@@ -278,6 +289,10 @@ class _Notes:
                 if found[2].lower() in QUERIES and not self._is_github:
                     self._lose(page, f"a query of the plug-in {found[2]}")
                 yield line
+            elif is_edge and not self._is_github:
+                fence = "$$"
+                before, sign, kept = line.rpartition("$$")
+                yield self._line(page, before) + sign + kept
             else:
                 yield self._line(page, line)
 
@@ -296,7 +311,7 @@ class _Notes:
                 self._lose(page, "the id of a block")
                 line = BLOCK_ID.sub("", line.rstrip("\r\n")) + end
         done, at = "", 0
-        for code in CODE.finditer(line):
+        for code in (CODE if self._is_github else KEPT).finditer(line):
             done += self._prose(page, line[at : code.start()])
             done += code[1] or self._linked(page, code[0])
             at = code.end()
@@ -381,11 +396,10 @@ class _Notes:
         heading = fragment.rpartition("#")[2]
         name = target.strip()
         found = self._find(name, page) if name else page.file
+        address = address_of(slug_of(name), page.slug, heading)
         if found and name:
             address = self._address_of(page, found, heading)
-        else:
-            address = address_of(slug_of(name), page.slug, heading)
-        if not found:
+        elif not found:
             self._lose(page, f"a link to {name}, which is not there")
         leaf = posixpath.splitext(target.rpartition("/")[2])[0]
         text = rest[0] if rest else fragment.replace("#", " > ") or target

@@ -28,13 +28,7 @@ from wikisync.core.model import Problem, WikiOwner
 from wikisync.core.system.parallel import gather
 from wikisync.core.terminal import one_line
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
-from wikisync.workspace.discovery import (
-    FoundWiki,
-    Selection,
-    find_wikis,
-    is_switched_off,
-    skipped,
-)
+from wikisync.workspace import discovery
 
 ATTEMPTS_MAX = 2
 """How often a service is asked that nobody has seen yet."""
@@ -71,10 +65,10 @@ async def find_target(url: str, notify: Notify = None) -> Target:
 
 async def resolve_address(
     url: str,
-    selection: Selection,
+    selection: discovery.Selection,
     token_for: Callable[[str], str | None],
     notify: Notify = None,
-) -> tuple[str, Selection]:
+) -> tuple[str, discovery.Selection]:
     """The service of an address, and the selection with the wiki that it names."""
     if not _parts(url).path.strip("/"):
         return url, selection
@@ -195,7 +189,7 @@ class Service(Struct, frozen=True):
 class WikiRights(Struct, frozen=True):
     """What may be done with one wiki that can be read."""
 
-    wiki: FoundWiki
+    wiki: discovery.FoundWiki
     pages: int | None
     """None for a wiki that was not checked, being one of very many."""
     writes: bool | None
@@ -289,7 +283,7 @@ async def list_wikis(
 async def _switched_on(listing: AsyncIterator[R], limit: int) -> list[R]:
     found: list[R] = []
     async for record in listing:
-        if not is_switched_off(record):
+        if not discovery.is_switched_off(record):
             found.append(record)
         if len(found) >= limit:
             break
@@ -300,9 +294,9 @@ async def name_wikis(
     url: str,
     token: str | None,
     paths: Sequence[str],
-    selection: Selection,
+    selection: discovery.Selection,
     notify: Notify = None,
-) -> Selection:
+) -> discovery.Selection:
     """A selection with these paths, each as that of a project or of a group."""
     projects, groups = [*selection.projects], [*selection.groups]
     async with client_at(url, token, notify) as client:
@@ -325,22 +319,25 @@ async def _is_group(client: Client, path: str) -> bool:
 
 
 async def check_wikis(
-    service: Service, token: str | None, selection: Selection, notify: Notify = None
+    service: Service,
+    token: str | None,
+    selection: discovery.Selection,
+    notify: Notify = None,
 ) -> tuple[list[WikiRights], list[Problem]]:
     """The wikis that are meant, with what may be done, and notes on those left out."""
     async with client_at(service.url, token, notify) as client:
         try:
-            found = await find_wikis(client, selection)
+            found = await discovery.find_wikis(client, selection)
         except NotFound as error:
             raise await _with_nearest(client, error, selection) from error
 
-        async def scan(wiki: FoundWiki) -> WikiRights | Problem:
+        async def scan(wiki: discovery.FoundWiki) -> WikiRights | Problem:
             try:
                 listed = await Wiki(client, wiki.owner, wiki.id).poll_pages()
             except (NotFound, PermissionDenied) as error:
                 if wiki.is_named:
                     raise
-                return skipped(wiki.owner, error.message)
+                return discovery.skipped(wiki.owner, error.message)
             level, is_archived = None, False
             if wiki.owner.kind == "project":
                 project = await client.project(wiki.id)
@@ -367,7 +364,7 @@ def _pages_in(listed: PageList | None) -> int:
 
 
 def rights_of(
-    wiki: FoundWiki,
+    wiki: discovery.FoundWiki,
     pages: int,
     token: TokenRights | None,
     level: int | None,
@@ -414,7 +411,7 @@ def _rights_by_role(
 
 
 async def _with_nearest(
-    client: Client, error: NotFound, selection: Selection
+    client: Client, error: NotFound, selection: discovery.Selection
 ) -> NotFound:
     known: list[str] = []
     # what was seen until an error will do: this is only for a better hint

@@ -13,15 +13,8 @@ from wikisync.service import answers, jobs
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base, ProjectQuery, find_project_ids, read_projects
 from wikisync.service.parameters import Window, keyset_headers, paginate
-from wikisync.service.projects import people
+from wikisync.service.projects import people, views
 from wikisync.service.projects import tables as project_tables
-from wikisync.service.projects.views import (
-    Extras,
-    project_group_view,
-    project_view,
-    simple_view,
-    user_record,
-)
 from wikisync.service.rows import Group, Project, User
 from wikisync.service.tables import Tables
 
@@ -93,7 +86,7 @@ async def answer_project(
     if not found:
         raise answers.not_found("Project")
     extras = await read_extras(call, caller, found, values, is_single=True)
-    body = project_view(call, caller, found[0], extras)
+    body = views.project_view(call, caller, found[0], extras)
     return answers.json_answer(body, status=status)
 
 
@@ -108,7 +101,7 @@ async def list_users(call: Call) -> web.Response:
     )
     skipped = frozenset(values.get("skip_users") or ())
     users = [user for user, _level in found if user.id not in skipped]
-    return answer_part(call, users, window, lambda user: user_record(call, user))
+    return answer_part(call, users, window, lambda user: views.user_record(call, user))
 
 
 async def list_groups(call: Call) -> web.Response:
@@ -130,7 +123,9 @@ async def list_groups(call: Call) -> web.Response:
     wanted = [
         group for group in groups if group.id not in skipped and _matches(group, values)
     ]
-    return answer_part(call, wanted, window, lambda one: project_group_view(call, one))
+    return answer_part(
+        call, wanted, window, lambda one: views.project_group_view(call, one)
+    )
 
 
 async def list_share_locations(call: Call) -> web.Response:
@@ -153,7 +148,9 @@ async def list_share_locations(call: Call) -> web.Response:
         and group.membership(caller.user).is_member
         and (_matches(group, values) or _search(values) in group.full_path.lower())
     ]
-    return answer_part(call, wanted, window, lambda one: project_group_view(call, one))
+    return answer_part(
+        call, wanted, window, lambda one: views.project_group_view(call, one)
+    )
 
 
 async def list_starrers(call: Call) -> web.Response:
@@ -163,7 +160,7 @@ async def list_starrers(call: Call) -> web.Response:
         people.starrers, project.id, str(values.get("search") or ""), caller.user
     )
     entries = [
-        {"starred_since": since, "user": user_record(call, user)}
+        {"starred_since": since, "user": views.user_record(call, user)}
         for since, user in found
     ]
     return answer_part(call, entries, window)
@@ -312,7 +309,7 @@ async def read_extras(
     values: Values,
     *,
     is_single: bool = False,
-) -> Extras:
+) -> views.Extras:
     """What views need beside the projects, each kind asked for once."""
     ids = [project.id for project in projects]
     shares: dict[int, list[people.Share]] = {}
@@ -338,7 +335,7 @@ async def read_extras(
         wanted = [p.forked_from for p in projects if p.forked_from is not None]
         found = await call.ask(read_projects, wanted, caller.user_id)
         sources = {source.id: source for source in found if caller.sees(source)}
-    return Extras(
+    return views.Extras(
         shares=shares,
         visible_groups=visible,
         owners=owners,
@@ -361,10 +358,12 @@ async def _answer_ids(
         await jobs.measure(call.service, list(ids))
     found = await call.ask(read_projects, ids, caller.user_id)
     if is_simple:
-        bodies = [simple_view(call, caller, project) for project in found]
+        bodies = [views.simple_view(call, caller, project) for project in found]
     else:
         extras = await read_extras(call, caller, found, values)
-        bodies = [project_view(call, caller, project, extras) for project in found]
+        bodies = [
+            views.project_view(call, caller, project, extras) for project in found
+        ]
     return answers.json_answer(bodies, headers=headers)
 
 

@@ -17,15 +17,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from wikisync.core.model import (
-    BYTE_ORDER_MARK,
-    Digest,
-    Format,
-    PagePath,
-    Problem,
-    Slug,
-    digest_of,
-)
+from wikisync.core import model
 from wikisync.core.system.libc import identity_of
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, SiteError
 from wikisync.folder.naming import decode_page, page_of_conflict, parse_path, path_of
@@ -52,8 +44,8 @@ WRITTEN_S = 0.1
 TRIES_MAX = 8
 """So often a text is merged anew while another program saves the same file."""
 
-TwoByPath = Mapping[PagePath, tuple[str, str]]
-KnowAgain = Callable[[Path, TwoByPath, Set[PagePath], TwoByPath], None]
+TwoByPath = Mapping[model.PagePath, tuple[str, str]]
+KnowAgain = Callable[[Path, TwoByPath, Set[model.PagePath], TwoByPath], None]
 """Notes in the workspace by what files of a wiki's folder were known, and are now;
 which of them are about to be renamed; and what texts they had, and have."""
 
@@ -91,11 +83,14 @@ class WikiDesk:
         self.root = root
         self._private = private
         self._know_again = know_again
-        self._replaced: dict[Digest | None, str] = {}
+        self._replaced: dict[model.Digest | None, str] = {}
         """Texts that files held before saves here, the oldest first."""
 
     def know_again(
-        self, files: Mapping[PagePath, str], moved: Set[PagePath], texts: TwoByPath
+        self,
+        files: Mapping[model.PagePath, str],
+        moved: Set[model.PagePath],
+        texts: TwoByPath,
     ) -> None:
         """Let the sync know files that were written, or are renamed next.
 
@@ -113,9 +108,9 @@ class WikiDesk:
             }
             self._know_again(self.root, changed, moved, texts)
 
-    def identities(self, paths: Iterable[PagePath]) -> dict[PagePath, str]:
+    def identities(self, paths: Iterable[model.PagePath]) -> dict[model.PagePath, str]:
         """By what files are known when they are renamed."""
-        found: dict[PagePath, str] = {}
+        found: dict[model.PagePath, str] = {}
         for path in paths:
             with suppress(OSError), opened_below(self.root, path) as opened:
                 found[path] = identity_of(opened)
@@ -134,7 +129,7 @@ class WikiDesk:
     def save(
         self,
         path: str,
-        page_format: Format,
+        page_format: model.Format,
         text: str,
         base: str | None,
         *,
@@ -168,7 +163,7 @@ class WikiDesk:
                 return Written("clash", now or "", parts_of(merged.pieces))
             new = encoded(merged.text, content or b"", path)
             if new != content and not is_dry:
-                expected = None if content is None else digest_of(content)
+                expected = None if content is None else model.digest_of(content)
                 if now is not None:
                     self._replaced[expected] = now
                     while len(self._replaced) > REPLACED_MAX:
@@ -226,7 +221,9 @@ class WikiDesk:
         if content is None or _shown(content, path) != text:
             raise PreconditionFailed(f"{path} was changed in the meantime")
         with self._own().writer() as writer:
-            writer.remove(path, expected=digest_of(content), why="deleted by a person")
+            writer.remove(
+                path, expected=model.digest_of(content), why="deleted by a person"
+            )
 
     def restore(self, path: str) -> str:
         """Bring the page back that was removed last from a path; gives its path.
@@ -263,7 +260,7 @@ class WikiDesk:
         if content is None:
             raise PreconditionFailed(f"{path} is gone")
         with self._own().writer() as writer:
-            writer.move(path, target, expected=digest_of(content))
+            writer.move(path, target, expected=model.digest_of(content))
 
     def pieces(self, path: str) -> Sequence[Piece]:
         """What a conflict file holds."""
@@ -279,7 +276,7 @@ class WikiDesk:
         content = self._content(path) or b""
         if digest_of_pieces(self.pieces(path)) != seen:
             raise PreconditionFailed(f"{path} was changed in the meantime")
-        self._write(path, encoded(text, content, path), digest_of(content))
+        self._write(path, encoded(text, content, path), model.digest_of(content))
 
     def _content(self, path: str) -> bytes | None:
         try:
@@ -287,7 +284,7 @@ class WikiDesk:
         except FileNotFoundError:
             return None
 
-    def _write(self, path: str, content: bytes, expected: Digest | None) -> None:
+    def _write(self, path: str, content: bytes, expected: model.Digest | None) -> None:
         with self._own().writer() as writer:
             (error,) = writer.write_many([FileWrite(path, content, expected)])
         if error is not None:
@@ -297,11 +294,13 @@ class WikiDesk:
         return OwnFolders.of(self.root, self._private)
 
 
-def new_path(name: Slug, page_format: Format, extension: str = "") -> PagePath | None:
+def new_path(
+    name: model.Slug, page_format: model.Format, extension: str = ""
+) -> model.PagePath | None:
     """The file of a page that a person names; None for what no page can be called."""
-    path = path_of(name, page_format) if name else PagePath("")
+    path = path_of(name, page_format) if name else model.PagePath("")
     if extension:
-        path = PagePath(path.removesuffix(page_format.extensions[0]) + extension)
+        path = model.PagePath(path.removesuffix(page_format.extensions[0]) + extension)
     is_small = len(path.encode()) <= NAME_BYTES_MAX and path.count("/") <= DEPTH_MAX
     # the service takes no NUL, and its list has attachments below uploads
     is_small &= "\0" not in name and not name.startswith("uploads/")
@@ -310,7 +309,7 @@ def new_path(name: Slug, page_format: Format, extension: str = "") -> PagePath |
 
 
 def _merged(
-    base: str | None, mine: str, now: str | None, page_format: Format
+    base: str | None, mine: str, now: str | None, page_format: model.Format
 ) -> MergedText | None:
     """A text for a file that holds ``now``; None where the file is gone."""
     if base == now or mine == now:
@@ -341,9 +340,9 @@ def _shown(content: bytes, path: str) -> str:
         SiteError: it is no text.
     """
     text = decode_page(content, path)
-    if isinstance(text, Problem):
+    if isinstance(text, model.Problem):
         raise SiteError(f"{path} {text.message}", hint=text.hint)
-    text = text.removeprefix(BYTE_ORDER_MARK)
+    text = text.removeprefix(model.BYTE_ORDER_MARK)
     return text.replace("\r\n", "\n") if _is_crlf(text) else text
 
 
@@ -356,7 +355,7 @@ def encoded(text: str, like: bytes, path: str) -> bytes:
     before = like.decode("utf-8")
     if _is_crlf(before):
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
-    mark = BYTE_ORDER_MARK if before.startswith(BYTE_ORDER_MARK) else ""
+    mark = model.BYTE_ORDER_MARK if before.startswith(model.BYTE_ORDER_MARK) else ""
     content = (mark + text).encode("utf-8")
     if b"\0" in content:
         raise SiteError("a page cannot have a NUL character", hint="remove it")
