@@ -144,7 +144,6 @@ class PageFolder:
             ignored=frozenset(scanned.ignored),
             busy=_busy_pages(scanned, pages, were),
             copies=scanned.copies,
-            likely_copies=scanned.likely_copies,
             elsewhere=scanned.elsewhere,
         )
         return self._snapshot
