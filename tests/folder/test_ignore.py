@@ -199,7 +199,7 @@ def test_the_guide_shows_the_whole_list() -> None:
     assert shown == listed
 
 
-# -- locks and backups -----------------------------------------------------------------
+# -- locks -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -222,13 +222,6 @@ def test_lock_file_names_the_file_that_is_open(name: str, page: str) -> None:
 )
 def test_other_names_are_no_locks(name: str) -> None:
     assert ignore.locked_name(name) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "page"), [("home.md~", "home.md"), ("#home.md#", "home.md"), ("~", None)]
-)
-def test_backup_names_its_file(name: str, page: str | None) -> None:
-    assert ignore.backed_up_name(name) == page
 
 
 # -- patterns of a person --------------------------------------------------------------

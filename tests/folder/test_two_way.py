@@ -121,32 +121,6 @@ async def test_lock_that_is_a_link_without_a_target_counts(desk: Desk) -> None:
     assert seen.problems == ()
 
 
-async def test_missing_page_with_a_fresh_backup_is_busy(desk: Desk) -> None:
-    """Vim renames the file to its backup, and then writes it anew."""
-    desk.put("home.md~")
-    desk.put("there.md~")
-    desk.put("there.md")
-    assert (await desk.replica.snapshot()).busy == {"home": "home.md~"}
-
-
-async def test_backup_of_long_ago_says_nothing(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk.put("home.md~")
-    monkeypatch.setattr("wikisync.folder.ignore.BACKUP_S", -1.0)
-    assert (await desk.replica.snapshot()).busy == {}
-
-
-async def test_page_that_goes_while_vim_tries_the_folder_is_busy(desk: Desk) -> None:
-    file = desk.put("dir/home.md")
-    desk.put("other/home.md")
-    await desk.replica.snapshot()
-    desk.put("dir/4913")
-    assert (await desk.replica.snapshot()).busy == {}
-    file.unlink()
-    assert (await desk.replica.snapshot()).busy == {"dir/home": "dir/4913"}
-
-
 # -- settling ------------------------------------------------------------------------
 
 

@@ -47,12 +47,6 @@ UPLOADS = "uploads"
 CONFIG_FILE = "wikisync.toml"
 """At the top of a folder that is a workspace; it may say where the token is."""
 
-BACKUP_S = 60.0
-"""An older backup of a file means nothing: some editors always leave one."""
-
-WRITE_TEST = "4913"
-"""The file with which vim sees whether it may write in a folder."""
-
 _LOCKS = (
     r"\.\#(?P<name>.+)",  # emacs
     r"\.~lock\.(?P<name>.+)\#",  # LibreOffice
@@ -60,10 +54,6 @@ _LOCKS = (
     r"\.(?P<name>.+)\.sw[a-z]",  # vim
 )
 _LOCKS_BEGIN = (".", "~")
-_BACKUPS = (
-    r"(?P<name>[^\#].*)~",
-    r"\#(?P<name>.+)\#",  # emacs's auto-save
-)
 
 
 class Folders(Struct, frozen=True, forbid_unknown_fields=True):
@@ -226,15 +216,7 @@ def stub_of(name: str) -> Stub | None:
 
 def locked_name(name: str) -> str | None:
     """The file in the same folder that this lock file says is open in an editor."""
-    return _first(_LOCKS, name) if name[:1] in _LOCKS_BEGIN else None
-
-
-def backed_up_name(name: str) -> str | None:
-    """The file in the same folder that this is a backup of."""
-    return _first(_BACKUPS, name)
-
-
-def _first(patterns: tuple[str, ...], name: str) -> str | None:
+    patterns = _LOCKS if name[:1] in _LOCKS_BEGIN else ()
     found = (re.fullmatch(pattern, name, re.DOTALL) for pattern in patterns)
     return next((each["name"] for each in found if each), None)
 

@@ -34,7 +34,7 @@ from wikisync.core.system.libc import identity_of
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import naming
 from wikisync.folder.clashes import Folding, PathBook, probe_folding
-from wikisync.folder.ignore import IGNORE_FILE, NO_PATTERNS, WRITE_TEST
+from wikisync.folder.ignore import IGNORE_FILE, NO_PATTERNS
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.safe_open import (
     Folders,
@@ -119,7 +119,6 @@ class PageFolder:
         problems += scanned.left_out
         unreadable = set(scanned.duplicates)
         seen = {path: file for path, file in list(known.items()) if file.page is None}
-        were = known.keys() - seen.keys() if scanned.write_tests else ()
         with opened_root(self._root) as root, Folders(root) as folders:
             for file in scanned.pages:
                 found: IndexedFile | Problem | None
@@ -142,7 +141,7 @@ class PageFolder:
             is_complete=scanned.is_complete,
             unreadable=frozenset(unreadable),
             ignored=frozenset(scanned.ignored),
-            busy=_busy_pages(scanned, pages, were),
+            busy=_busy_pages(scanned),
             copies=scanned.copies,
             elsewhere=scanned.elsewhere,
         )
@@ -441,28 +440,10 @@ class PageFolder:
         return IndexedFile(state.digest, len(content), file.status, is_sure, state)
 
 
-def _busy_pages(
-    scanned: ScannedFolder, pages: Collection[Slug], before: Collection[str]
-) -> Mapping[Slug, str]:
-    """Pages that an editor has open, and missing pages that it may be saving.
-
-    While an editor saves, a page can be missing for a moment: its backup of that
-    moment shows it, and vim's test file where the page was there at the last scan.
-    """
-    busy: dict[Slug, str] = {}
-    for path in before if scanned.write_tests else ():
-        folder = path.rpartition("/")[0]
-        found = naming.parse_path(path)
-        if folder in scanned.write_tests and found and found[0] not in pages:
-            busy[found[0]] = f"{folder}/{WRITE_TEST}" if folder else WRITE_TEST
-    for path, backup in scanned.backups.items():
-        found = naming.parse_path(path)
-        if found and found[0] not in pages:
-            busy[found[0]] = backup
-    for path, lock in scanned.locks.items():
-        if found := naming.parse_path(path):
-            busy[found[0]] = lock
-    return busy
+def _busy_pages(scanned: ScannedFolder) -> Mapping[Slug, str]:
+    """Pages that an editor has open, each with its lock file."""
+    found = ((naming.parse_path(path), lock) for path, lock in scanned.locks.items())
+    return {page[0]: lock for page, lock in found if page}
 
 
 def _has_shrunk(status: FileStatus, before: FileStatus | None) -> bool:

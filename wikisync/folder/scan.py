@@ -6,7 +6,6 @@ like a page but cannot be one is a problem.  Lock files show which pages are ope
 
 import os
 import stat
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -65,10 +64,6 @@ class ScannedFolder(Struct):
     """False when a folder could not be read."""
     locks: dict[str, str] = field(default_factory=dict)
     """Path of a file to the lock file that says that it is open in an editor."""
-    backups: dict[str, str] = field(default_factory=dict)
-    """Path of a file to a backup of it that was made a moment ago."""
-    write_tests: set[str] = field(default_factory=set)
-    """Folders in which vim is about to save, ``""`` for the top."""
     hidden: dict[str, str] = field(default_factory=dict)
     """Paths at or below which pages may be that this scan did not see, each with the
     code of its problem."""
@@ -294,15 +289,9 @@ class _Scan:
 
     def _see_trace(self, folder: str, entry: os.DirEntry[str]) -> None:
         way = f"{folder}/" if folder else ""
-        if entry.name == ignore.WRITE_TEST:
-            self._found.write_tests.add(folder)
-        elif (name := ignore.locked_name(entry.name)) is not None:
+        if (name := ignore.locked_name(entry.name)) is not None:
             self._found.locks[way + name] = way + entry.name
-        elif (name := ignore.backed_up_name(entry.name)) is not None and _is_recent(
-            entry
-        ):
-            self._found.backups[way + name] = way + entry.name
-        elif name is None and entry.is_file(follow_symlinks=False):
+        elif entry.is_file(follow_symlinks=False):
             self._leave_out(way + entry.name, ignored_page)
 
     def _leave_out(self, path: str, said: Callable[[str], Problem | None]) -> None:
@@ -392,14 +381,6 @@ def _stub_at(entry: os.DirEntry[str]) -> ignore.Stub | None:
     except FileNotFoundError:
         return None
     return stub if size <= ignore.STUB_BYTES_MAX else None
-
-
-def _is_recent(entry: os.DirEntry[str]) -> bool:
-    try:
-        changed_at = entry.stat(follow_symlinks=False).st_ctime
-    except FileNotFoundError:
-        return False
-    return abs(time.time() - changed_at) < ignore.BACKUP_S
 
 
 def _is_ours(path: str) -> bool:
