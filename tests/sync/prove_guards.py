@@ -472,7 +472,7 @@ GUARDS = (
         "this machine, this place",
         "wikisync.folder.workspace:state_match",
         lambda _guard: _same_place,
-        "folder/test_workspace.py::test_workspace_that_comes_back_to_a_machine_is_shared",
+        "folder/test_workspace.py::test_workspace_on_another_machine_is_a_copy",
     ),
     Guard(
         "this folder of a wiki",
