@@ -154,6 +154,26 @@ async def test_a_page_is_written_on_a_phone(author: Author) -> None:
     assert text.endswith("Written on the way.")
 
 
+async def test_on_a_phone_with_large_letters_what_is_found_is_seen(
+    author: Author,
+) -> None:
+    page = author.page
+    await page.set_viewport_size({"width": 390, "height": 844})
+    (author.root / "guide.md").write_text("[one](none) [two](nothing)\n")
+    await page.goto(author.url + "guide.html")
+    await page.evaluate("document.documentElement.style.fontSize = '200%'")
+    await author.button("Edit").click()
+    await author.opened()
+    await author.source.focus()
+    await page.keyboard.press("Control+f")
+    await page.locator(".cm-search").wait_for()
+    line = "(it) => parseFloat(getComputedStyle(it).lineHeight)"
+    height = await author.source.evaluate(line)
+    box = await page.locator(".cm-scroller").bounding_box()
+    assert box is not None
+    assert box["height"] > 3 * height
+
+
 async def test_headings_of_other_pages_and_emoji_are_completed(author: Author) -> None:
     await author.edit()
     keys = author.page.keyboard

@@ -47,6 +47,7 @@ const SHEET = `
 	@media (max-width: 50rem) {
 		.write { right: 0; } .write.page { bottom: auto; contain: none; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .wrong, .write.page .only-text, .write:not(.page) ~ .dock .bar { display: none; }
 		.switch { display: inline-block; }
+		.cm-editor .cm-panels { max-height: 50%; overflow: auto; } .source:has(.cm-search) ~ .wrong { display: none; }
 	}
 	.cm-editor { height: 100%; } .cm-editor.cm-focused { outline: 2px solid var(--link); outline-offset: -2px; }
 	.cm-scroller { font: 0.875rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; overflow: auto; }
