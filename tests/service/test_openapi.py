@@ -145,7 +145,6 @@ def test_field_that_is_not_described_is_found(document: Any) -> None:
 ALL = "statistics=true&license=true&with_custom_attributes=true"
 ASKED = """\
 GET /version
-GET /metadata
 GET /user
 GET /personal_access_tokens/self
 GET /projects?$ALL
@@ -164,7 +163,6 @@ GET /projects/1/groups?with_shared=true
 GET /projects/1/share_locations
 GET /projects/1/starrers
 GET /projects/1/languages
-GET /projects/2/import
 GET /projects/1/forks
 POST /projects/1/fork {"path": "again"}
 POST /projects/1/fork
@@ -177,7 +175,6 @@ PUT /projects/1/transfer {"namespace": "team"}
 POST /projects/1/share {"group_id": 4}
 POST /projects/2/share {"group_id": 4, "group_access": 30, "expires_at": "2099-01-01"}
 POST /projects/2/import_project_members/1
-GET /projects/1/custom_attributes
 PUT /projects/1/custom_attributes/k {"value": "v"}
 GET /users/root/projects
 GET /users/1/starred_projects

@@ -199,23 +199,6 @@ class ProjectRecord(schema.SimpleProject, frozen=True, kw_only=True):
         return self.topics or self.tag_list or ()
 
 
-class ImportRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """``GET /projects/:id/import``: how far a fork or an import is."""
-
-    id: int
-    name: str
-    path: str
-    path_with_namespace: str
-    created_at: str
-    import_status: str
-    description: str | None = None
-    import_type: str | None = None
-    correlation_id: str | None = None
-    failed_relations: tuple[object, ...] = ()
-    import_error: str | None = None
-    stats: dict[str, object] | None = None
-
-
 class ProjectGroupRecord(schema.AddressedRecord, frozen=True, kw_only=True):
     """A group above a project, or one that it can be shared with."""
 

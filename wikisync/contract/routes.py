@@ -22,7 +22,6 @@ def encode_segment(value: str | int) -> str:
     return encoded
 
 
-_ATTRIBUTES = "/projects/{id}/custom_attributes"
 _ATTRIBUTE = "/projects/{id}/custom_attributes/{key}"
 _CONTRIBUTED = "/users/{user_id}/contributed_projects"
 _DESCENDANTS = "/groups/{id}/descendant_groups"
@@ -87,7 +86,6 @@ class OtherEndpoint(_Operation):
 
     DESCRIPTION = "show_description", "GET", "/openapi.json"
     VERSION = "show_version", "GET", "/version"
-    METADATA = "show_metadata", "GET", "/metadata"
     CURRENT_USER = "show_user", "GET", "/user"
     CURRENT_TOKEN = "show_token", "GET", "/personal_access_tokens/self"
     PAGES = "list_pages", "GET", "/{owner}/{id}/wikis"
@@ -115,12 +113,8 @@ class OtherEndpoint(_Operation):
     OWNER_SEARCH = "search_owner", "GET", "/{owner}/{id}/search"
     GROUP_CREATE = "create_group", "POST", "/groups"
     TRANSFER = "transfer_project", "PUT", "/projects/{id}/transfer"
-    IMPORT = "show_import", "GET", "/projects/{id}/import"
     UPLOADED = "show_upload", "GET", "/projects/{id}/uploads/{secret}/{file_name}"
-    CUSTOM_ATTRIBUTES = "list_custom_attributes", "GET", _ATTRIBUTES
-    CUSTOM_ATTRIBUTE = "show_custom_attribute", "GET", _ATTRIBUTE
     SET_CUSTOM_ATTRIBUTE = "set_custom_attribute", "PUT", _ATTRIBUTE
-    DELETE_CUSTOM_ATTRIBUTE = "delete_custom_attribute", "DELETE", _ATTRIBUTE
 
 
 AnyEndpoint = Endpoint | OtherEndpoint

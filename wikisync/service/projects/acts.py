@@ -141,19 +141,6 @@ async def import_members(call: Call) -> web.Response:
     return answers.json_answer({"status": "success"}, status=201)
 
 
-async def list_custom_attributes(call: Call) -> web.Response:
-    """``GET /projects/:id/custom_attributes``: administrators only."""
-    return answers.json_answer(await _custom_attributes(call))
-
-
-async def show_custom_attribute(call: Call) -> web.Response:
-    """``GET /projects/:id/custom_attributes/:key``."""
-    for attribute in await _custom_attributes(call):
-        if attribute["key"] == call.segments["key"]:
-            return answers.json_answer(attribute)
-    raise answers.Refusal(404, {"message": "404 Not found"})
-
-
 async def set_custom_attribute(call: Call) -> web.Response:
     """``PUT /projects/:id/custom_attributes/:key``."""
     value = str(call.values()["value"])
@@ -161,17 +148,6 @@ async def set_custom_attribute(call: Call) -> web.Response:
     key = call.segments["key"]
     await call.ask(project_tables.set_custom_attribute, project.id, key, value)
     return answers.json_answer({"key": key, "value": value})
-
-
-async def delete_custom_attribute(call: Call) -> web.Response:
-    """``DELETE /projects/:id/custom_attributes/:key``."""
-    project = await _for_admin(call)
-    is_removed = await call.ask(
-        project_tables.set_custom_attribute, project.id, call.segments["key"], None
-    )
-    if not is_removed:
-        raise answers.Refusal(404, {"message": "404 Not found"})
-    return answers.no_content()
 
 
 def _check_may_grant(caller: Caller, project: Project, level: int) -> None:
@@ -184,12 +160,6 @@ async def _remove(call: Call, project: Project) -> None:
     """Let a project go: from now on it is hidden, soon it is gone."""
     await call.ask(Tables.update, "project", project.id, {"is_going": 1})
     call.service.purge_wanted.set()
-
-
-async def _custom_attributes(call: Call) -> list[dict[str, str]]:
-    project = await _for_admin(call)
-    found = await call.ask(project_tables.custom_attributes, [project.id])
-    return found.get(project.id, [])
 
 
 async def _for_admin(call: Call) -> Project:
