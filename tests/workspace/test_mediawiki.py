@@ -20,7 +20,10 @@ def converted(source: str) -> Converted:
         ("'''b''' ''i'' '''''both'''''\n", "**b** *i* ***both***\n"),
         ("== One ==\ntext\n", "## One\n\ntext\n"),
         ("* a\n** b\n# c\n#* d\n", "- a\n  - b\n1. c\n   - d\n"),
-        (":quote\n; term : what\n", "> quote\n**term**\n\n> what\n"),
+        # a line that follows a quote at once would be part of it
+        (":quote\n; term : what\n", "> quote\n\n**term**\n\n> what\n"),
+        ("::deep\n:less\n:last\n", "> > deep\n\n> less\n\n> last\n"),
+        ("[[C*-algebra|'''C*''']]\n", "[**C\\***](C*-algebra)\n"),
         ("2 * 3 `x`\n", "2 \\* 3 \\`x\\`\n"),
         (" code\n", "code\n"),
         ("text\n code ''x''\n", "text\n\n    code ''x''\n"),

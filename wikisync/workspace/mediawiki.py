@@ -230,9 +230,9 @@ class _Page:
         signs, text = found[1], self.inline(found[2], number)
         if signs == ";":
             term, _, meaning = text.partition(" : ")
-            return f"**{term}**\n\n" + (f"> {meaning}\n" if meaning else "")
+            return f"\n**{term}**\n\n" + (f"> {meaning}\n" if meaning else "")
         if not signs.strip(":"):
-            return f"{'> ' * len(signs)}{text}"
+            return f"{'> ' * len(signs)}{text}\n"
         indent = "".join("   " if one == "#" else "  " for one in signs[:-1])
         mark = {"#": "1. ", "*": "- "}.get(signs[-1], "  ")
         return f"{indent}{mark}{text}"
@@ -244,6 +244,7 @@ class _Page:
 
         def linked(found: re.Match[str]) -> str:
             target, _, rest = found[1].partition("|")
+            target = target.replace(r"\*", "*").replace(r"\`", "`")
             kind, colon, name = target.partition(":")
             if colon and kind.strip().lower() in {"category", "kategorie"}:
                 self.converted.categories.append(name.strip().replace("_", " "))
@@ -260,16 +261,15 @@ class _Page:
             return self.keep(f"[{shown}]({found[1]})")
 
         text = text.replace("*", r"\*").replace("`", r"\`")
-        for _ in range(NESTED_MAX):
-            text, count = LINK.subn(linked, text)
-            if not count:
-                break
-        text = ADDRESS.sub(addressed, text)
-        text = SWITCH.sub(switched, text)
         for wiki, markdown in QUOTES:
             if text.count(wiki) % 2 and wiki != "''":
                 self.lose(number, "emphasis that is not closed in its line")
             text = text.replace(wiki, markdown)
+        for _ in range(NESTED_MAX):
+            text, count = LINK.subn(linked, text)
+            if not count:
+                break
+        text = SWITCH.sub(switched, ADDRESS.sub(addressed, text))
         return text.replace("<references />", "").replace("<references/>", "")
 
     # -- tables --------------------------------------------------------------------
