@@ -177,7 +177,7 @@ class _Run:
             if cycle.confirm is not None:
                 await cycle.confirm()
             raise
-        decided = await decide_cycle(cycle, here, there, settled=self._settled)
+        decided = await decide_cycle(cycle, here, there)
         is_more = decided.whole.actions or decided.superseded
         if is_more and cycle.confirm is not None:
             await cycle.confirm()

@@ -3,7 +3,7 @@
 ``reconcile`` decides; what may stop or change its plan afterwards are ``filters``.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 
@@ -17,17 +17,12 @@ from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import Base, BasePage, Plan
 from wikisync.sync.decide.reconcile import changed_pages, reconcile
 from wikisync.sync.run.filters import FILTERS, NOTING
-from wikisync.sync.run.merging import names_taken
 from wikisync.sync.run.parts import Absences, Cycle, Decided, FolderMatch
 from wikisync.sync.run.removals import is_certain, seen_again, watch_absences
 
 
 async def decide_cycle(
-    cycle: Cycle,
-    here: model.Snapshot,
-    there: model.Snapshot,
-    *,
-    settled: Set[model.Slug] = frozenset(),
+    cycle: Cycle, here: model.Snapshot, there: model.Snapshot
 ) -> Decided:
     """Decide one cycle: from two scans to a plan."""
     state, options = cycle.state, cycle.options
@@ -75,13 +70,11 @@ async def decide_cycle(
         if here.copies or any(state.memory.sightings.values()):
             absences = await watch_absences(cycle, plan, here, there)
     else:
-        doubted = changed.keys() - settled
-        taken = await names_taken(cycle, base, doubted, here, there)
-        plan = reconcile(base, here, there, taken, changed)
+        plan = reconcile(base, here, there, changed)
         absences = await watch_absences(cycle, plan, here, there)
         if absences.doubted is not None:
             there = _doubted(there, absences.doubted)
-            plan = reconcile(base, here, there, taken, changed)
+            plan = reconcile(base, here, there, changed)
     decided = Decided(base, here, there, plan, absences, ignored)
     for change in FILTERS:
         # of a plan without actions some have something to note
