@@ -5,16 +5,19 @@ import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from tests.site.sites import HANDBOOK, Studio
 from tests.support.archive import unpack
+from wikisync.core.model import Slug
 from wikisync.core.system.worker import Worker
 from wikisync.errors import SiteError
 from wikisync.site import rendering, search_writing, writers
 from wikisync.site.output_place import Written
+from wikisync.site.pages import WikiPages
 from wikisync.site.writers import Answer
 
 MANY = "".join(f"-- p{number}.md --\n# P{number}\n\n[n](p1)\n" for number in range(40))
@@ -63,6 +66,27 @@ def test_processes_make_the_bytes_that_one_makes(
         for module in (rendering, search_writing):
             patch.setattr(module, "usable_cores", lambda: 1)
         assert studio.clean_build() == studio.files()
+
+
+def test_processes_of_a_new_site_start_while_its_pages_are_composed(
+    studio: Studio, in_processes: Batches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing needs to be counted first: all pages of it are rendered."""
+    composed: list[Slug] = []
+    seen: list[int] = []
+    compose = WikiPages.shown
+
+    def shown(pages: WikiPages, slug: Slug, *others: Any) -> bytes:
+        composed.append(slug)
+        return compose(pages, slug, *others)
+
+    monkeypatch.setattr(WikiPages, "shown", shown)
+    monkeypatch.setattr(rendering, "FEW_PAGES", 80)
+    in_processes.before = lambda: seen.append(len(composed))
+    studio.add(MANY, "docs/one")
+    studio.add(MANY, "docs/two")
+    studio.build()
+    assert seen[0] < 80
 
 
 def test_site_is_sent_once_to_a_process(

@@ -5,7 +5,7 @@ import logging
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.site.sites import Studio
-from wikisync.core.model import Digest, Slug
+from wikisync.core.model import Digest
 from wikisync.site import output
 from wikisync.site.build import build_site
 from wikisync.site.cache import CACHE_NAME, LastBuild, part_of
@@ -65,14 +65,14 @@ def pair(studio: Studio) -> Studio:
 def composed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Output paths of the pages that builds compose from now on."""
     paths = []
-    compose = WikiPages.job
+    compose = WikiPages.jobs
 
-    def seen(pages: WikiPages, slug: Slug, *others: Any) -> PageJob:
-        page = compose(pages, slug, *others)
-        paths.append(page.path)
-        return page
+    def seen(pages: WikiPages, *given: Any) -> Iterator[PageJob]:
+        for page in compose(pages, *given):
+            paths.append(page.path)
+            yield page
 
-    monkeypatch.setattr(WikiPages, "job", seen)
+    monkeypatch.setattr(WikiPages, "jobs", seen)
     return paths
 
 

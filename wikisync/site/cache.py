@@ -176,15 +176,16 @@ class Cache:
         for value in self._values(stage, keys):
             yield None if value is None else value[PLACE.size :]
 
-    def place(self, stage: Stage, key: bytes) -> Place:
-        """The place of a row's text; raises ``sqlite3.DatabaseError`` if it is lost."""
-        if (value := next(self._values(stage, [key]))) is None:
-            raise sqlite3.DatabaseError("a row is gone, or not what was stored")
-        return value[: PLACE.size]
+    def places(self, stage: Stage, keys: Sequence[bytes]) -> Iterator[Place]:
+        """The places of rows' texts; ``sqlite3.DatabaseError`` where one is lost."""
+        for value in self._values(stage, keys):
+            if value is None:
+                raise sqlite3.DatabaseError("a row is gone, or not what was stored")
+            yield value[: PLACE.size]
 
     def body(self, stage: Stage, key: bytes) -> bytes:
         """The text of a row; raises ``sqlite3.DatabaseError`` or ``BodyDamaged``."""
-        return self.bodies.read(self.place(stage, key))
+        return self.bodies.read(next(self.places(stage, [key])))
 
     def store(self, stage: Stage, key: bytes, facts: bytes, place: Place) -> None:
         """Keep a row, whose text is in ``bodies`` already."""
@@ -244,10 +245,10 @@ class Cache:
         self.bodies = self._new_bodies()
         for stage in STAGES:
             keys = [key for (key,) in self.rows(f"SELECT key FROM {stage}")]  # noqa: S608
-            for key, facts in zip(keys, self.facts_of(stage, keys), strict=True):
-                if facts is not None:
-                    (place,) = self.bodies.add(before.read(self.place(stage, key)))
-                    self._new[stage, key] = summed(key, place + facts)
+            for key, row in zip(keys, self._values(stage, keys), strict=True):
+                if row is not None:
+                    (place,) = self.bodies.add(before.read(row[: PLACE.size]))
+                    self._new[stage, key] = summed(key, place + row[PLACE.size :])
             self._write_new()
 
     def _opened_bodies(self) -> Bodies:

@@ -311,7 +311,7 @@ class WikiPages:
         before = structs.replace(self.wiki_frame, titles=in_tree, urls=urls)
         return self.tree.changed_since(before.tree, before.nav_limit) | beside
 
-    def shown(self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]) -> bytes:
+    def shown(self, slug: Slug, backlinks: Sequence[contexts.PageRef]) -> bytes:
         """The packed ``ShownPage`` of a page."""
         sidebar, order = self._sidebars.of(slug), self._tree_order
         if sidebar is not None and slug in sidebar.order:
@@ -376,18 +376,21 @@ class WikiPages:
         history = PageHistory(rows, self._history, self.wiki.scanned.texts, since)
         return PageJob(slug, path, shown, None, Beside(None, None), history)
 
-    def job(
-        self, slug: Slug, shown: bytes, source: SourceCopy | None = None
-    ) -> PageJob:
-        """A page to be rendered."""
-        page, path = self.wiki.pages[slug], self.urls[slug]
-        view = self._indexer.cache.place("finished", page.finished_key)
-        beside = self._beside(slug, path)
-        return PageJob(slug, path, shown, view, beside, source=source)
+    def jobs(
+        self, shown: Mapping[Slug, bytes], sources: Mapping[Slug, SourceCopy]
+    ) -> Iterator[PageJob]:
+        """Pages to be rendered, each with its packed ``ShownPage``."""
+        keys = [self.wiki.pages[slug].finished_key for slug in shown]
+        views = self._indexer.cache.places("finished", keys)
+        for (slug, packed), view in zip(shown.items(), views, strict=True):
+            path = self.urls[slug]
+            beside, source = self._beside(slug, path), sources.get(slug)
+            yield PageJob(slug, path, packed, view, beside, source=source)
 
     def template_context(self, slug: Slug, shown: bytes) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
-        job, bodies = self.job(slug, shown), self._indexer.cache.bodies
+        (job,) = self.jobs({slug: shown}, {})
+        bodies = self._indexer.cache.bodies
         return self.wiki_frame.template_context(self._site, job, bodies)
 
     def frame(self, slug: Slug, at: str) -> dict[str, object]:

@@ -97,20 +97,10 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
         places = bodies.add(packed, searched, view)
     except OSError as error:
         unkept = error.strerror or str(error)
-    return Reading(
-        title=title,
-        ids=parsed.ids,
-        summary=_summary(parsed),
-        problems=parsed.problems,
-        breach=parsed.breach,
-        text_digest=digest.digest(),
-        parsed=places[0],
-        searched=places[1],
-        view=places[2],
-        finished=facts,
-        tags=tags,
-        unkept=unkept,
-    )
+    about = parsed.ids, _summary(parsed), parsed.problems, parsed.breach
+    first, second, last = places
+    of_texts = digest.digest(), first, second, last
+    return Reading(title, *about, *of_texts, facts, tags, unkept)
 
 
 class _Desk:

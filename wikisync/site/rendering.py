@@ -86,9 +86,9 @@ class Renderer:
 
 
 def rendered_pages(
-    setting: Setting, staging: Staging, jobs: Iterable[Framed]
+    setting: Setting, staging: Staging, jobs: Iterable[Framed], least: int = 0
 ) -> Iterator[Written]:
-    """Each page and its source, staged, in the order of the jobs.
+    """Each page and its source, staged, in the order of the jobs, so many at least.
 
     Raises:
         SiteError: the theme fails for a page, or a process that renders ended.
@@ -96,9 +96,10 @@ def rendered_pages(
             written.
     """
     waiting = iter(jobs)
-    first = list(islice(waiting, FEW_PAGES))
+    # processes start while this one composes, where it is known that they are needed
+    first = list(islice(waiting, max(FEW_PAGES - least, 0)))
     cores = usable_cores()
-    if len(first) < FEW_PAGES or cores == 1:
+    if least + len(first) < FEW_PAGES or cores == 1:
         renderer = Renderer(setting, staging)
         for frame, job in chain(first, waiting):
             yield from renderer.written(frame, [job])
@@ -150,10 +151,8 @@ class _Renderers:
                 worker, known = self._idle.pop()
                 job = Batch(None, None if known is frame else frame, pages)
             except IndexError:
-                worker, job = (
-                    new_writer(RENDERS, WAIT_SECONDS_MAX),
-                    Batch(self._setting, frame, pages),
-                )
+                worker = new_writer(RENDERS, WAIT_SECONDS_MAX)
+                job = Batch(self._setting, frame, pages)
                 self._workers.append(worker)
             lost = f"the process that renders pages ended at {pages[0].path}"
             hint = "look for a template of the theme that does not end"

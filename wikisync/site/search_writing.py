@@ -44,7 +44,8 @@ def search_beside(
     if last.search or kept or len(documents) < DOCUMENTS_APART or usable_cores() == 1:
         yield partial(place.update, last.search, [*documents, *kept], kept)
         return
-    places = {key: store.place("words", key.key) for key in documents}
+    found = store.places("words", [key.key for key in documents])
+    places = dict(zip(documents, found, strict=True))
     # a job is held until it is done
     (packed,) = store.bodies.add(pickle.dumps(places))
     job = NewIndex(output.root.absolute(), store.bodies.path.absolute(), packed)

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, chain, compress
+from itertools import accumulate, chain, compress, islice, repeat
 from pathlib import Path
 
 import msgspec
@@ -30,7 +30,7 @@ from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.frame import SiteFrame, is_top, site_addresses
-from wikisync.site.index import Indexer, bounded_reader
+from wikisync.site.index import BATCH_PAGES, Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.manifest import PublishedWiki
 from wikisync.site.model import BrokenLink, SiteOptions, SourcePage
@@ -123,8 +123,8 @@ class SiteWriting:
         self._progress.start("reading pages", self._page_count)
         self._problems += self._theme.problems
         unread = [note is reports.NO_NOTE for note in self._notes]
-        new = dict(compress(enumerate(self._scanned), unread))
-        with self._indexer.reading_ahead(new):
+        unknown = dict(compress(enumerate(self._scanned), unread))
+        with self._indexer.reading_ahead(unknown):
             for number, scanned in enumerate(self._scanned):
                 self._read_wiki(number, scanned)
         self._problems += self._indexer.kroki.problems
@@ -145,10 +145,11 @@ class SiteWriting:
         # the search index needs nothing of the pages but what was read
         kept = kept_documents(output, self._kept, self._apart) if self._kept else {}
         documents, self._documents = self._documents, []
+        new = 0 if output.known else self._page_count
         tagged = [one for one in documents if one.tags]
         with search_beside(output, self._last, documents, kept) as search:
             del documents  # those of a large site are many
-            for written in rendered_pages(setting, output.staged, jobs):
+            for written in rendered_pages(setting, output.staged, jobs, new):
                 self._put_written(written)
             report = self._sums.report()
             self._broken_links = report.broken
@@ -395,23 +396,25 @@ class SiteWriting:
         has_files = not (scanned.source.copy or scanned.drafts)
         linked = self._sums.backlinks(composer.wiki, slugs)
         own, others = composer.reference, self._references
-        for slug in slugs:
-            self._progress.advance()
-            backlinks = tuple(
-                [
+        rest = iter(slugs)
+        for some in iter(lambda: [*islice(rest, BATCH_PAGES)], []):
+            shown, copies = dict[Slug, bytes](), dict[Slug, SourceCopy]()
+            for slug in some:
+                backlinks = [
                     own(Slug(place.name)) if place.wiki == number else others[place]
                     for place in linked[slug]
                 ]
-            )
-            shown = composer.shown(slug, backlinks)
-            if not self._output.keep(composer.urls[slug], composer.key(slug, shown)):
-                source = None
+                packed = composer.shown(slug, backlinks)
+                if self._output.keep(composer.urls[slug], composer.key(slug, packed)):
+                    continue
+                shown[slug] = packed
                 if has_files and (path := sources.pop(slug, None)):
                     page = scanned.pages[slug]
                     place = scanned.files.place(page.path, page.digest)
-                    source = SourceCopy(place, path)
+                    copies[slug] = SourceCopy(place, path)
                     self._copied[path] = scanned, page
-                yield composer.wiki_frame, composer.job(slug, shown, source)
+            self._progress.advance(len(some))
+            yield from zip(repeat(composer.wiki_frame), composer.jobs(shown, copies))
         # after the pages: those of one folder, which share texts, stay together
         for slug in slugs:
             if (job := composer.history_job(slug, self._output.keep)) is not None:
