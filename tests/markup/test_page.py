@@ -112,16 +112,6 @@ def test_html_that_is_not_shown_is_a_problem(
     assert problem.message == f"the tag {message}"
 
 
-@pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
-def test_note_that_nothing_refers_to_is_a_problem(engine: MarkdownEngine) -> None:
-    text = "a[^B]\n\n[^b]: shown\n\n[^Lost]: gone\n\n```\n[^c]: code\n```\n"
-    parsed = parse(text, options=MarkupOptions(engine=engine))
-    assert "gone" not in parsed.sections[0].text
-    assert [(one.subject, one.message) for one in parsed.problems] == [
-        ("home:5", "the note [^Lost]: is not shown: nothing refers to it")
-    ]
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -10,7 +10,6 @@ escaped source with a notice, and is a ``Problem``.
 
 import importlib
 import re
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from html import unescape
@@ -79,20 +78,13 @@ HARMLESS = DOCUMENT_TAGS | WITHOUT_END
 DROPPED_REPORTED_MAX = 20
 """Of one page; each costs a search through its text."""
 NO_ELEMENT = "is no element of HTML and is not shown"
-NOTE = re.compile(r"^ {0,3}\[\^([^\]\s]+)\]:", re.MULTILINE)
-NOTE_NAME = re.compile(r"\[\^([^\]\s]+)\]")
-NOTES_MAX = 200
-"""Of one page; each costs a search through its HTML."""
 UNREAD = re.compile(r'<pre data-meta="unread"><code>(.*)')
 NOT_READ = "is not carried out, so its source is shown"
-KINDS = {"[": "note", ".": "directive"}
-NO_REFERENCE = "is not shown: nothing refers to it"
 NO_COMMENT_END = "has no end: all behind it is hidden"
 MEDIA_HINT = "write it like a picture: ![name](file)"
 HINTS = {
     NO_ELEMENT: "write &lt; for its sign, or set it in code",
     NO_COMMENT_END: "end it with -->",
-    NO_REFERENCE: "refer to it where it belongs, or delete it",
     nesting.NOT_ENDED: "close its quotes, and end it with >",
     nesting.TOO_DEEP: "close the elements that are open around it",
     nesting.TOO_MANY_OPEN: "close the elements that are open around it",
@@ -219,8 +211,6 @@ def report_dropped(
     # code of a page is full of such signs, and each search of its HTML costs
     if "::include" in source or not HARMLESS.issuperset(RAW.findall(source)):
         dropped = [*dropped, *tags_not_shown(html)]
-    if "^" in source and "[^" in source and draft.page.format is Format.MARKDOWN:
-        dropped = [*dropped, *notes_not_shown(html, source)]
     if draft.page.format is Format.REST:
         unread = islice(UNREAD.finditer(html), DROPPED_REPORTED_MAX)
         dropped = [nesting.Dropped(NOT_READ, unescape(one[1])) for one in unread]
@@ -237,7 +227,7 @@ def report_dropped(
         problem = Problem(
             "html-not-shown",
             position_of(draft.page.slug, line),
-            f"the {KINDS.get(tag[0], 'tag')} {shown} {reason}",
+            f"the {'directive' if tag[0] == '.' else 'tag'} {shown} {reason}",
             MEDIA_HINT if MEDIA.match(tag) else HINTS.get(reason, ""),
         )
         draft.problems.append(problem)
@@ -263,17 +253,6 @@ def tags_not_shown(html: str) -> Iterator[nesting.Dropped]:
             yield nesting.Dropped(
                 NO_ELEMENT if name in unknown else "is not shown", found[0]
             )
-
-
-def notes_not_shown(html: str, source: str) -> Iterator[nesting.Dropped]:
-    """Notes that no text refers to: the service leaves them out."""
-    text = source.lower()
-    named, defined = Counter(NOTE_NAME.findall(text)), Counter(NOTE.findall(text))
-    alone = {name for name, count in defined.items() if named[name] <= count}
-    for found in islice(NOTE.finditer(source), NOTES_MAX) if alone else ():
-        # one in code is shown as it is written
-        if found[1].lower() in alone and escape(found[0].lstrip()) not in html:
-            yield nesting.Dropped(NO_REFERENCE, found[0].lstrip())
 
 
 def front_html(
