@@ -56,6 +56,8 @@ def depth_of(html: str) -> int:
         "<td>t</td><div>",
         "<div><p>t</p>",
         "<x-y>",
+        "<dd><li>",
+        "<dd><option><li>",
         "<b><div></b>",
         "<a href=x><div>",
         "<div><![CDATA[</div>]]>",
@@ -75,6 +77,24 @@ def test_open_formatting_is_not_repeated_in_every_paragraph() -> None:
     html = f"<p>{different}</p>" + "<p>x</p>" * 10
     written = nh3.clean(nesting.tame(html), tags=TAGS, attributes={"b": {"title"}})
     assert written.count("<b") <= MANY + (nesting.FORMATTING_DEPTH_MAX + 1) * 10
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        # a table that ends a table leaves the parser with nothing to end
+        "<table><b title='{}'><i><table></i>x",
+        # an end tag of rows that are not written ends the cell
+        "</tbody><i title='{}'><table><b title='{}'><dd><td><h3>",
+        "<b title='{}'>" + "<div>" * 9 + "x</b>" + "</div>" * 9,
+    ],
+)
+def test_a_page_grows_no_further_than_by_its_length(repeated: str) -> None:
+    html = "<br>" * MANY + "".join(repeated.format(n, n) for n in range(MANY // 4))
+    tags = TAGS | {"i", "dd", "h3", "br"}
+    attributes = {name: {"title"} for name in "bi"}
+    written = nh3.clean(nesting.tame(html), tags=tags, attributes=attributes)
+    assert len(written) < 20 * len(html)
 
 
 @pytest.mark.parametrize(

@@ -68,10 +68,8 @@ SCOPE = CELLS | TABLE
 LISTS = frozenset({"ol", "ul"})
 TERMS = frozenset({"dt", "dd"})
 IMPLIED = TERMS | {"p", "li", "option"}
-"""Elements that the parser closes by itself; they never nest without another."""
+"""Elements that the parser closes by itself, most often."""
 ENDS_P = BLOCK | HEADINGS | TERMS | {"p", "li", "table", "listing", "hr"}
-NOT_IN_TEXT = ENDS_P | {"rb", "rp", "rt", "rtc"}
-"""Elements for which no formatting is opened anew."""
 SPECIAL = (BLOCK | HEADINGS | TERMS | SCOPE | TABLE_PARTS | {"p", "li", "listing"}) - {
     "dialog"
 }
@@ -86,9 +84,7 @@ ODD = frozenset(
 )
 """Elements with rules of their own; the allow list has none of them."""
 ADOPTIONS_MAX = 8
-CLONES_MAX = 3
-ALIKE_MAX = 3
-"""Of the parser: equal formatting elements that it opens anew."""
+"""Of the parser: blocks in a formatting element that its end tag goes through."""
 
 SPACE = r"[\t\n\f\r ]"
 SWALLOWS = re.compile(
@@ -242,8 +238,6 @@ def cap_tags(html: str, dropped: list[Dropped]) -> str:
     while (match := MARKUP.search(html, position)) is not None:
         end, written, closed, comment, broken = match.groups()
         tag, tag_start = match[0], match.start()
-        if tag_start > position:
-            nest.reopen()
         position = match.end()
         if comment:
             position = comment_end(html, position)
@@ -280,7 +274,7 @@ def cap_tags(html: str, dropped: list[Dropped]) -> str:
             start = tag_start
         if end:
             nest.close(name)
-        elif not nest.open(name, tag):
+        elif not nest.open(name):
             dropped.append(Dropped(TOO_DEEP, tag))
             kept.append(html[start:tag_start])
             start = position
@@ -325,47 +319,50 @@ def comment_end(html: str, position: int) -> int:
     return found.end() if found else len(html)
 
 
-class Element(Struct, eq=False):
-    """A start tag that the parser has read; no other one is equal to it."""
+class Pending(Struct):
+    """A formatting element without an end tag yet."""
 
     name: str
-    tag: str
-    is_open: bool = True
+    depth: int
+    """How many elements were open when it was, or are by now if that is less."""
 
 
 class Nest:
-    """The elements that the parser has open after each tag."""
+    """The elements that the parser may have open after each tag: never fewer.
+
+    Formatting counts until it is ended: the parser opens it anew in each text.
+    """
 
     __slots__ = ("formatting", "stack")
 
     def __init__(self) -> None:
-        self.stack: list[Element] = []
-        self.formatting: list[list[Element]] = [[]]
-        """Formatting without an end tag yet, for each cell around; what is no longer
-        open of the last cell's is opened anew by the next text."""
+        self.stack: list[str] = []
+        """All but formatting."""
+        self.formatting: list[list[Pending]] = [[]]
+        """For each cell around."""
 
-    def open(self, name: str, tag: str) -> bool:
+    def open(self, name: str) -> bool:
         """Open an element; False where its start tag must go."""
         if name in TABLE_PARTS:
-            self._open_part(name, tag)
+            self._open_part(name)
             return True
         self._end_implied(name)
-        if name not in NOT_IN_TEXT:
-            self.reopen()
         if name in VOID or name in RAW_TEXT_END:
             return True
-        is_formatting = name in FORMATTING
-        # of links one is open at a time, in each cell
-        is_deep = len(self.stack) > DEPTH_MAX * (1 + is_formatting)
-        if is_deep and name not in IMPLIED and name != "a":
-            return False
-        self.stack.append(element := Element(name, tag))
-        if is_formatting:
+        if name in FORMATTING:
             frame = self.formatting[-1]
-            alike = [one for one in frame if one.tag == tag]
-            if len(alike) >= ALIKE_MAX:
-                frame.remove(alike[0])
-            frame.append(element)
+            if name == "a":
+                # of links one is open at a time, in each cell
+                frame[:] = [one for one in frame if one.name != "a"]
+            elif len(frame) >= FORMATTING_DEPTH_MAX or (
+                len(self.stack) + sum(map(len, self.formatting)) > 2 * DEPTH_MAX
+            ):
+                return False
+            frame.append(Pending(name, len(self.stack)))
+            return True
+        if len(self.stack) > DEPTH_MAX * (1 + (name in IMPLIED)):
+            return False
+        self.stack.append(name)
         return True
 
     def _end_implied(self, name: str) -> None:
@@ -375,45 +372,32 @@ class Nest:
             self._pop(self._find(alike, BEHIND_ITEM))
         if name in ENDS_P:
             self._pop(self._find({"p"}, SCOPE))
-        top = self.stack[-1].name if self.stack else ""
+        top = self.stack[-1] if self.stack else ""
         if top == name == "option" or (name in HEADINGS and top in HEADINGS):
             self._pop(len(self.stack) - 1)
         elif name == "table":
             self._pop(self._find(TABLE, CELLS))
-        elif name == "a":
-            self._end_link()
 
-    def _end_link(self) -> None:
-        frame = self.formatting[-1]
-        link = next((one for one in frame if one.name == "a"), None)
-        if link is not None:
-            self._adopt("a")
-            if link in frame:
-                frame.remove(link)
-            if link.is_open:
-                self.stack.remove(link)
-
-    def _open_part(self, name: str, tag: str) -> None:
+    def _open_part(self, name: str) -> None:
         """Open a part of a table; without a table around the parser ignores it."""
-        table = self._find(TABLE, ())
-        if table < 0:
+        if self._find(TABLE, ()) < 0:
             return
         parents = {"tr": SECTIONS, "td": {"tr"}, "th": {"tr"}}.get(name, TABLE)
         parent = self._find(parents, TABLE)
         if parent < 0:
-            self._open_part("tbody" if name == "tr" else "tr", tag)
+            self._open_part("tbody" if name == "tr" else "tr")
             parent = self._find(parents, TABLE)
         self._pop(parent + 1)
         if name in ("col", "colgroup"):
             return
-        self.stack.append(Element(name, tag))
+        self.stack.append(name)
         if name in CELLS:
             self.formatting.append([])
 
     def close(self, name: str) -> None:
         """Close what an end tag closes."""
         if name in FORMATTING:
-            self._adopt(name)
+            self._end_formatting(name)
         elif name in TABLE_PARTS or name in TABLE:
             self._pop(self._find({name}, TABLE))
         elif name in BLOCK or name in TERMS or name in ("p", "listing"):
@@ -425,57 +409,25 @@ class Nest:
         else:
             self._pop(self._find({name}, SPECIAL))
 
-    def reopen(self) -> None:
-        """Open formatting anew that a text, or an element in it, stands in."""
-        frame = self.formatting[-1]
-        if not frame or frame[-1].is_open:
-            return
-        start = len(frame)
-        while start and not frame[start - 1].is_open:
-            start -= 1
-        for element in frame[start:]:
-            element.is_open = True
-        self.stack += frame[start:]
+    def _end_formatting(self, name: str) -> None:
+        """End the last one of that name, if the parser surely does.
 
-    def _adopt(self, name: str) -> None:
-        """The "adoption agency" for the end tag of a formatting element."""
-        stack, frame = self.stack, self.formatting[-1]
-        if stack and stack[-1].name == name and stack[-1] not in frame:
-            self._pop(len(stack) - 1)
+        Around more blocks than it takes apart, or in a table, it goes on.
+        """
+        frame = self.formatting[-1]
+        last = next((one for one in reversed(frame) if one.name == name), None)
+        if last is None:
             return
-        for _ in range(ADOPTIONS_MAX):
-            element = next((one for one in reversed(frame) if one.name == name), None)
-            if element is None:
-                self._pop(self._find({name}, SPECIAL))
-                return
-            if not element.is_open:
-                frame.remove(element)
-                return
-            index = stack.index(element)
-            inside = stack[index + 1 :]
-            if any(one.name in SCOPE for one in inside):
-                return
-            block = next((n for n, one in enumerate(inside) if one.name in SPECIAL), -1)
-            if block < 0:
-                self._pop(index)
-                frame.remove(element)
-                return
-            between = [one for one in inside[:block] if one in frame]
-            for one in between[:-CLONES_MAX]:
-                frame.remove(one)
-            for one in inside[:block]:
-                one.is_open = one in between[-CLONES_MAX:]
-            stack[index:] = [
-                *between[-CLONES_MAX:],
-                inside[block],
-                element,
-                *inside[block + 1 :],
-            ]
+        inside = self.stack[last.depth :]
+        if SCOPE.isdisjoint(inside) and (
+            sum(one in SPECIAL for one in inside) < ADOPTIONS_MAX
+        ):
+            frame.remove(last)
 
     def _find(self, names: Container[str], stops: Container[str]) -> int:
         """Position of the innermost element of these names, not outside of a stop."""
         for index in range(len(self.stack) - 1, -1, -1):
-            name = self.stack[index].name
+            name = self.stack[index]
             if name in names:
                 return index
             if name in stops:
@@ -486,8 +438,9 @@ class Nest:
         """Close the elements from a position on; none where it is negative."""
         if start < 0:
             return
-        for element in self.stack[start:]:
-            element.is_open = False
-            if element.name in CELLS:
+        for name in self.stack[start:]:
+            if name in CELLS:
                 self.formatting.pop()
         del self.stack[start:]
+        for one in self.formatting[-1]:
+            one.depth = min(one.depth, start)
