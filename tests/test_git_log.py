@@ -6,7 +6,7 @@ import pygit2
 import pytest
 from msgspec.structs import replace
 
-from tests.support.commits import committed, committed_as_it_is
+from tests.support.commits import committed
 from wikisync.core.git_log import read_blobs, read_log, shown_name
 from wikisync.core.model import Slug
 from wikisync.core.versions import UNKNOWN, Versions, dates_of, pages_of, seen_versions
@@ -149,16 +149,6 @@ def test_commit_without_its_parents_creates_nothing(tmp_path: Path) -> None:
     versions = read_log(tmp_path)
     assert kinds(versions) == [("edited", "plan", "plan")]
     assert versions.since == versions.rows[0].at - 86_400
-
-
-def test_commit_with_a_date_that_is_none_leaves_the_rest(tmp_path: Path) -> None:
-    """Git's library reads neither it nor, in a walk, what is above or below it."""
-    commit(tmp_path, 1, "Ada", home=TEXT)
-    known, git = read_log(tmp_path), tmp_path / ".git"
-    committed_as_it_is(git, f"Bob <b@example.com> {10**20} +0000", "second\n")
-    committed_as_it_is(git, "Cid <c@example.com> 1767400000 +0000", "third\n")
-    assert authors(read_log(tmp_path)) == ["Cid", "Ada"]
-    assert authors(read_log(tmp_path, known=known)) == ["Cid", "Ada"]
 
 
 def test_pages_may_lie_in_a_folder_of_the_repository(tmp_path: Path) -> None:

@@ -305,30 +305,14 @@ async def test_file_that_came_into_its_place_is_not_taken_for_it(
     assert "THREE there" in placeless.read("home.conflict.md")
 
 
-async def test_editor_needs_the_conflict_file(
-    placeless: Cloned, editor: Program
+async def test_editor_and_merge_tool_need_the_conflict_file(
+    placeless: Cloned, editor: Program, tool: Tool
 ) -> None:
     editor('echo settled > "$2"')
-    ran = await resolve(placeless, "--edit")
-    ran.ended(1, "handbook/home has no conflict file to edit")
+    for way in (["--edit"], ["--tool", tool('echo settled > "$5"')]):
+        ran = await resolve(placeless, *way)
+        ran.ended(1, "handbook/home has no conflict file to edit")
     assert placeless.read("home.md") == HERE
-
-
-async def test_unsettled_result_beside_a_taken_place_takes_nothing_and_stays(
-    placeless: Cloned, tool: Tool, tmp_path: Path
-) -> None:
-    ran = await resolve(placeless, "--tool", tool('echo begun >> "$5"'))
-    assert ran.code == 2
-    (folder,) = given_to_tools(tmp_path)
-    result = folder / "result.md"
-    assert f"{result} is not resolved: 1 unresolved part left" in ran.err
-    assert result.read_text().endswith("begun\n")
-    assert placeless.read("home.md") == HERE
-
-
-async def test_merge_tool_needs_no_conflict_file(placeless: Cloned, tool: Tool) -> None:
-    assert (await resolve(placeless, "--tool", tool('echo settled > "$5"'))).code == 0
-    assert await home_of(placeless) == "settled\n"
 
 
 @pytest.mark.parametrize("way", ["--mine", "--edit"])

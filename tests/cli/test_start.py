@@ -1,6 +1,5 @@
 """The beginning and the end of the process."""
 
-import signal
 import subprocess
 import sys
 
@@ -78,23 +77,3 @@ def test_ctrl_c_while_modules_are_loaded_is_no_traceback() -> None:
 
     said = b"\ninterrupted; run the same command again to continue\n"
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", said)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_watch_that_is_still_starting_ends(number: signal.Signals) -> None:
-    program = (
-        "from wikisync.cli import main, start;"
-        # busy: a signal that comes just before signal.pause() would end nothing
-        "main.main = lambda: print('loads', flush=True) or all(iter(lambda: 1, 0));"
-        "start.run()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, "watch"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"loads\n"
-        process.send_signal(number)
-        _, said = process.communicate(timeout=60.0)
-    assert (process.returncode, said.endswith(b" stopped\n")) == (0, True)

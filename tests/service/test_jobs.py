@@ -138,13 +138,9 @@ async def test_password_of_a_failed_import_is_told_nowhere(
         ]
         failed = await shown(api, project)
 
-    assert (failed["import_status"], failed["import_error"]) == (
-        "failed",
-        (
-            f"The repository at {address} could not be copied:"
-            " it refuses the user or the password."
-        ),
-    )
+    start = f"The repository at {address} could not be copied: "
+    assert failed["import_status"] == "failed"
+    assert failed["import_error"].startswith(start)
     assert "could not be copied" in caplog.text
     assert SECRET not in "".join((*answers, caplog.text))
     assert await stored_address(service, project) == address

@@ -257,14 +257,10 @@ def _edit(asked: Asked) -> int:
         found = asyncio.run(_conflict(asked, opened, holder))
     if isinstance(found, int):
         return found
-    if found.path is None:
-        raise errors.FolderError(
-            f"{asked.section.folder}/{asked.slug} has no conflict file to edit",
-            hint="move what has its name away, or use --mine, --wiki, --both or --tool",
-        )
-    resolving.run_and_wait([*editor, str(found.path)], found.path)
+    path = _file_of(found, asked)
+    resolving.run_and_wait([*editor, str(path)], path)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        return asyncio.run(_take_edited(asked, opened, holder, found.path))
+        return asyncio.run(_take_edited(asked, opened, holder, path))
 
 
 def _edit_with(tool: str, asked: Asked) -> int:
@@ -276,6 +272,7 @@ def _edit_with(tool: str, asked: Asked) -> int:
         found = asyncio.run(_conflict(asked, opened, holder))
     if isinstance(found, int):
         return found
+    path = _file_of(found, asked)
     with resolving.tool_files(found) as files:
         result = files["result"]
         resolving.run_and_wait(resolving.tool_command(tool, files), result)
@@ -289,12 +286,19 @@ def _edit_with(tool: str, asked: Asked) -> int:
                     " meanwhile",
                     hint=f"nothing was applied; your result is in {result}",
                 )
-            if found.path is None:
-                return asyncio.run(_take_result(asked, opened, text, result))
             asyncio.run(
                 resolving.write_settled(opened, asked.section, asked.slug, text)
             )
-            return asyncio.run(_take_edited(asked, opened, holder, found.path))
+            return asyncio.run(_take_edited(asked, opened, holder, path))
+
+
+def _file_of(conflict: resolving.FoundConflict, asked: Asked) -> Path:
+    if conflict.path is None:
+        raise errors.FolderError(
+            f"{asked.section.folder}/{asked.slug} has no conflict file to edit",
+            hint="move what has its name away, or use --mine, --wiki or --both",
+        )
+    return conflict.path
 
 
 async def _take_edited(
@@ -312,17 +316,6 @@ async def _take_edited(
             return errors.ExitCode.HELD
     if holder is not None:
         return _left_to(holder, asked)
-    return await _sync_decided([asked], opened)
-
-
-async def _take_result(
-    asked: Asked, opened: OpenWorkspace, text: str, made: Path
-) -> int:
-    """Make a merge tool's result the page, where something has the file's place."""
-    conflict_file = read_conflict_file(text)
-    if conflict_file.text is None:
-        raise resolving.unsettled(made, resolving.unresolved_parts(conflict_file))
-    await resolving.take_text(opened, asked.section, asked.slug, conflict_file.text)
     return await _sync_decided([asked], opened)
 
 

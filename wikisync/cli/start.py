@@ -2,18 +2,12 @@
 
 import gc
 import os
-import signal
 import sys
-import time
 from importlib.util import find_spec
 
 
 def run() -> None:
     """Entry point of the console script."""
-    # a signal ends a watch that loads its modules as it ends one that runs
-    if next((word for word in sys.argv[1:] if word[:1] != "-"), "") == "watch":
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _stopped)
     if find_spec("fcntl") is None:
         sys.exit(
             "error: wikisync runs on Linux and macOS\n"
@@ -33,13 +27,6 @@ def run() -> None:
     code = main()
     gc.freeze()  # the system takes back all memory: no circles are looked for
     sys.exit(code)
-
-
-def _stopped(*_signal: object) -> None:
-    # nothing is imported here: the import that the signal met holds its lock
-    if {"-q", "--quiet"}.isdisjoint(sys.argv):
-        os.write(2, time.strftime("%Y-%m-%d %H:%M:%S stopped\n").encode())
-    os._exit(0)
 
 
 def open_closed_streams() -> None:

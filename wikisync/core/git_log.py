@@ -72,8 +72,7 @@ def read_log(
             known = UNKNOWN
         cut, since = _cut(repository), known.since
         rows: list[Version] = []
-        commits = _parsed(repository, walk, str(head.id), known.head)
-        for number, commit in enumerate(commits):
+        for number, commit in enumerate(walk):
             if number == commits_max or len(rows) > ROWS_MAX:
                 # what was known before is older still
                 return Versions(tuple(rows), str(head.id), since=rows[-1].at)
@@ -131,24 +130,6 @@ def _cut(repository: pygit2.Repository) -> frozenset[str]:
     with suppress(OSError):
         return frozenset((Path(repository.path) / "shallow").read_text().split())
     return frozenset()
-
-
-def _parsed(
-    repository: pygit2.Repository, walk: pygit2.Walker, head: str, until: str
-) -> Iterator[pygit2.Commit]:
-    """The commits of a walk, which git's library ends at a date that it cannot read.
-
-    Then each is followed to its first parent, and those with such a date are left out.
-    """
-    try:
-        yield from walk
-    except pygit2.InvalidError:
-        names = [head]
-        while names and names[0] in repository.odb and names[0] != until:
-            with suppress(pygit2.InvalidError):
-                yield repository[names[0]].peel(pygit2.Commit)
-            heading = repository.read(names[0])[1].partition(b"\nauthor")[0].decode()
-            names = re.findall("^parent (.+)", heading, re.MULTILINE)
 
 
 def _time(commit: pygit2.Commit) -> int:

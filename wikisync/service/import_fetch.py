@@ -6,7 +6,6 @@ redirection, and reads no configuration of the account.
 """
 
 import asyncio
-import re
 from base64 import b64encode
 from collections.abc import Collection
 from pathlib import Path
@@ -90,10 +89,6 @@ def _parts(address: str) -> SplitResult | None:
 
 REASON_CHARS_MAX = 300
 _HEAD = b"ref: refs/heads/"
-_NO_LOGIN = "could not read Username"
-_TOO_LARGE = ("signal 25", "File too large", "invalid index-pack output")
-"""What git says when it may write no more."""
-_REDIRECTED = re.compile(r"returned error: 30[1278]")
 _EVERYTHING = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 
 
@@ -124,7 +119,7 @@ async def fetch_repository(address: str, folder: Path, imports: Imports) -> None
             f" {imports.deadline_s:g} seconds."
         ) from None
     except GitFailed as error:
-        reason = _reason(str(error), has_user=user is not None, imports=imports)
+        reason = str(error)[:REASON_CHARS_MAX].rstrip(".")
         raise FetchFailed(
             f"The repository at {shown(address)} could not be copied: {reason}."
         ) from error
@@ -146,15 +141,3 @@ async def _copy(address: str, folder: Path, given: GitInput, deadline_s: float) 
         branch = said[len(_HEAD) :].split(b"\t")[0].decode("utf-8", "replace")
     repository.set_head(f"refs/heads/{branch}")
     repository.free()
-
-
-def _reason(text: str, *, has_user: bool, imports: Imports) -> str:
-    if _NO_LOGIN in text:
-        if has_user:
-            return "it refuses the user or the password"
-        return "it wants a user and a password"
-    if any(sign in text for sign in _TOO_LARGE):
-        return f"it is larger than {imports.bytes_max} bytes"
-    if _REDIRECTED.search(text):
-        return "its server redirects to another address, which is not followed"
-    return text[:REASON_CHARS_MAX].rstrip(".")
