@@ -164,10 +164,15 @@ async def note(desk: Desk, act: str, page: str, tabs: Mapping[str, Author]) -> N
 async def settle(author: Author) -> None:
     """Keep both texts wherever the page asks, and take what a closed tab left."""
     use, take = author.button("Use these texts"), author.button("Take it")
-    while await use.or_(take).count():
-        for both in await author.button("Both").all():
-            await both.click()
-        await use.or_(take).click()
+    again = author.button("Try again")
+    while await use.or_(take).or_(again).count():
+        if await again.count():
+            # the conflict is another one by now, and is asked about again
+            await author.button("Cancel").click()
+        else:
+            for both in await author.button("Both").all():
+                await both.click()
+            await use.or_(take).click()
         await author.page.locator("dialog").wait_for(state="detached")
 
 
