@@ -23,6 +23,8 @@ from wikisync.core.messages import SilentProgress
 from wikisync.core.model import REDIRECTS_PATH
 from wikisync.errors import FolderError, Unavailable
 from wikisync.service.projects import tables as project_tables
+from wikisync.site import mirror as mirrors
+from wikisync.site.build import build_site
 from wikisync.site.cache import open_cache
 from wikisync.site.mirror import (
     FILES,
@@ -33,7 +35,7 @@ from wikisync.site.mirror import (
     name_of,
     open_mirror,
 )
-from wikisync.site.model import WikiSource
+from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.sources import WikiFiles, scan_wiki
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import pull
@@ -432,6 +434,30 @@ async def test_pages_that_a_build_let_go_of_are_read_again(desk: Desk) -> None:
     assert {"data", "versions"}.isdisjoint({*vars(scanned.pages), *vars(scanned)})
     assert (dict(scanned.pages), scanned.versions) == before
     assert list(scanned.pages) == [HOME, PLAN]
+
+
+async def test_site_that_is_as_it_was_reads_the_pages_of_no_copy(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hash of what the mirror has is enough; a thousand copies are many pages."""
+    pulled, read = await desk.pull(), list[int]()
+    read_copy = mirrors.read_copy
+
+    def seen(connection: sqlite3.Connection, number: int) -> mirrors.WikiCopy:
+        read.append(number)
+        return read_copy(connection, number)
+
+    def build() -> BuildReport:
+        wikis = [one.wiki for one in pulled.wikis]
+        options, cache = SiteOptions(title="Site"), tmp_path / "built"
+        return build_site(wikis, tmp_path / "site", options, cache=cache)
+
+    monkeypatch.setattr(mirrors, "read_copy", seen)
+    assert build().written
+    assert {*read} == {one.wiki.copy for one in pulled.wikis}
+    read.clear()
+    assert build().written == 0
+    assert read == []
 
 
 # -- the store ---------------------------------------------------------------------

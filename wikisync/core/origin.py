@@ -4,6 +4,7 @@ The one place that decides whether two addresses lead to the same server, and wh
 address that a service sent may stand in a site, on a terminal or in a file.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -38,6 +39,7 @@ def origin_of(address: str) -> Origin | None:
     return Origin(parts.scheme, host, usual_port if port is None else port)
 
 
+@lru_cache(4096)
 def web_address(address: str) -> str:
     """An address that somebody sent, if it is one of http or https; else empty."""
     return address if origin_of(address) else ""

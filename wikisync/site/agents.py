@@ -12,7 +12,6 @@ from msgspec import Struct
 from wikisync.core.versions import iso_time
 from wikisync.site.addresses import LLMS, WikiAddresses, absolute_url, quoted
 from wikisync.site.context import SiteContext
-from wikisync.site.fingerprint import hash_of
 from wikisync.site.search import DocumentKey
 from wikisync.site.search_words import json_bytes
 from wikisync.site.sources import ScannedWiki
@@ -20,10 +19,11 @@ from wikisync.site.sources import ScannedWiki
 FULL_BYTES_MAX = 1024 * 1024
 
 
-class ListedPage(Struct, frozen=True):
+class ListedPage(Struct, frozen=True, array_like=True):
     """One page."""
 
-    shown: msgspec.Raw
+    shown: bytes
+    """Its entry of ``-/pages.json``."""
     wiki: str
     title: str
     source: str
@@ -49,17 +49,7 @@ def listed_pages(
         shown["url"] = address(site, one.url)
         rest = ("source", source), ("tags", one.tags), ("changed", changed)
         shown |= {name: value for name, value in rest if value}
-        yield ListedPage(msgspec.Raw(json_bytes(shown)), wiki, one.title, source, path)
-
-
-def listed_key(
-    scanned: ScannedWiki, addresses: WikiAddresses, documents: Iterable[DocumentKey]
-) -> bytes:
-    """Hash of what ``listed_pages`` says of one wiki, in a twentieth of the time."""
-    pages = [(one.url, one.title, one.tags) for one in documents]
-    times = [page.dates.changed for page in scanned.pages.values()]
-    packed = msgspec.msgpack.encode((pages, times))
-    return hash_of(addresses.names, scanned.source.owner.full_path, packed)
+        yield ListedPage(json_bytes(shown), wiki, one.title, source, path)
 
 
 def address(site: SiteContext, path: str) -> str:
@@ -69,7 +59,7 @@ def address(site: SiteContext, path: str) -> str:
 
 def pages_json(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:
     """What ``-/pages.json`` holds."""
-    listed = [page.shown for page in pages]
+    listed = [msgspec.Raw(page.shown) for page in pages]
     return json_bytes({"title": site.title, "pages": listed}) + b"\n"
 
 

@@ -72,11 +72,8 @@ def build_site(
             scan_wiki(source, store, page_templates=options.page_templates)
             for source in sources
         ]
-        seen = [
-            hash_of(wiki.around_texts, wiki.history, wiki.digests) for wiki in scanned
-        ]
         made_by = program_fingerprint(), theme.fingerprint, options_text(options)
-        inputs = hash_of(*made_by, seen, staying)
+        inputs = hash_of(*made_by, [wiki.state for wiki in scanned], staying)
         if note.inputs != inputs and any(wiki.has_news for wiki in scanned):
             _reader().prepare()
         attempts = Attempts(

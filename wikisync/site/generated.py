@@ -322,14 +322,16 @@ def stub_page(site: contexts.SiteContext, at: str, to: str, moved: str) -> str:
     )
 
 
-def redirect_rules(
-    site: contexts.SiteContext, stubs: Mapping[str, str]
+def redirects(
+    site: contexts.SiteContext, stubs: Mapping[str, str], moved: str
 ) -> Iterator[tuple[str, str]]:
-    """The redirects for web servers: ``_redirects``, and a map for nginx.
+    """What lies at old addresses, and rules for web servers: ``_redirects``, nginx.
 
     ``stubs`` are new output paths by old ones; rules name the site's folder on the
     host.
     """
+    for at, to in stubs.items():
+        yield at, stub_page(site, at, to, moved)
     base = urlsplit(site.url).path.rstrip("/") if site.url else ""
     rules, entries = [], []
     for old, new in sorted(stubs.items()):

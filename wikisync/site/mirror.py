@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import IO
@@ -145,10 +145,9 @@ class Mirror:
         return replace(copy, files={one.path: one for one in here})
 
     def _is_whole(self, file: MirrorFile) -> bool:
-        try:
+        with contextlib.suppress(FileNotFoundError):
             return (self.folder / FILES / file.digest).stat().st_size == file.size
-        except FileNotFoundError:
-            return False
+        return False
 
     def put(
         self,
@@ -211,15 +210,14 @@ class Mirror:
     async def keep_file(self, chunks: AsyncIterator[bytes]) -> tuple[model.Digest, int]:
         """Keep a file; its digest and size.  Raises ``FolderError``."""
         digest, size = hashlib.sha256(), 0
-        with self._new_file() as file:
+        with self._new_file(digest.hexdigest) as file:
             async for chunk in chunks:
                 digest.update(chunk)
                 size += file.write(chunk)
-            self._name(file, digest.hexdigest())
         return model.Digest(digest.hexdigest()), size
 
     @contextlib.contextmanager
-    def _new_file(self) -> Iterator[IO[bytes]]:
+    def _new_file(self, name: Callable[[], str]) -> Iterator[IO[bytes]]:
         import tempfile  # slow to load, and a build makes no file here
 
         folder = self.folder / FILES
@@ -228,17 +226,15 @@ class Mirror:
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
                 try:
                     yield file
+                    file.flush()
+                    # the copy that names it may be on the disk before it
+                    os.fsync(file.fileno())
+                    Path(file.name).replace(folder / name())
                 finally:
                     # after an error or an interrupt it would only take space
                     Path(file.name).unlink(missing_ok=True)
         except OSError as exc:
             raise folder_error("write to", str(folder), exc) from exc
-
-    def _name(self, file: IO[bytes], name: str) -> None:
-        file.flush()
-        # the copy that names it may be on the disk before it
-        os.fsync(file.fileno())
-        Path(file.name).replace(self.folder / FILES / name)
 
     def sweep(self) -> None:
         """Forget copies that nobody asked for, and files that no copy has."""
@@ -317,33 +313,37 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 def read_copy(connection: sqlite3.Connection, number: int) -> WikiCopy:
     """A copy of the store."""
-    row = connection.execute(
-        "SELECT pages, files FROM wiki WHERE number = ?", (number,)
-    ).fetchone()
-    if row is None:
-        return NOTHING
-    pages, files = _PAGES.decode(row[0]), _FILES.decode(row[1])
-    return WikiCopy(
-        {page.slug: page for page in pages}, {file.path: file for file in files}
-    )
+    packed, files, _ = read_packed(connection, number)
+    pages = {page.slug: page for page in _PAGES.decode(packed)}
+    return WikiCopy(pages, {file.path: file for file in files})
 
 
 def read_versions(connection: sqlite3.Connection, number: int) -> Versions:
     """What is known of the history of a wiki."""
-    row = connection.execute(
-        "SELECT versions FROM history WHERE wiki = ?", (number,)
-    ).fetchone()
+    of_wiki = "SELECT versions FROM history WHERE wiki = ?"
+    row = connection.execute(of_wiki, (number,)).fetchone()
     return UNKNOWN if row is None else _VERSIONS.decode(row[0])
 
 
 def read_dates(
     connection: sqlite3.Connection, number: int
-) -> tuple[bytes, Mapping[model.Slug, PageDates]]:
-    """A hash of what is known of the history of a wiki, and what follows for pages."""
+) -> Mapping[model.Slug, PageDates]:
+    """What follows for pages from what is known of the history of a wiki."""
+    of_wiki = "SELECT dates FROM history WHERE wiki = ?"
+    row = connection.execute(of_wiki, (number,)).fetchone()
+    return {} if row is None else _DATES.decode(row[0])
+
+
+def read_packed(
+    connection: sqlite3.Connection, number: int
+) -> tuple[bytes, list[MirrorFile], bytes]:
+    """The pages of a copy as they are stored, its files, and a hash of its history."""
     row = connection.execute(
-        "SELECT digest, dates FROM history WHERE wiki = ?", (number,)
+        "SELECT pages, files, coalesce(digest, x'') FROM wiki"
+        " LEFT JOIN history ON wiki = number WHERE number = ?",
+        (number,),
     ).fetchone()
-    return (b"", {}) if row is None else (row[0], _DATES.decode(row[1]))
+    return (row[0], _FILES.decode(row[1]), row[2]) if row else (b"\x90", [], b"")
 
 
 def reader(folder: Path) -> sqlite3.Connection:

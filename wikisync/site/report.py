@@ -145,6 +145,9 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """Its last changes, packed: those of all wikis would fill the memory."""
     digests: tuple[str, ...] = ()
     """Those of its pages' texts and of their versions, in their order."""
+    listed: bytes = b""
+    """Packed, what ``agents`` lists of it."""
+    listed_key: bytes = b""
 
 
 NO_NOTE = WikiNote(b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (), {})

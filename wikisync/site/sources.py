@@ -87,10 +87,10 @@ _Pages = dict[model.Slug, SourcePage]
 
 
 class CopiedPages(UserDict[model.Slug, SourcePage]):
-    """Pages of a copy, read again once a build has let go of them."""
+    """Pages of a copy, read once somebody asks, and again after a build let go."""
 
-    def __init__(self, pages: _Pages, read: Callable[[], _Pages]) -> None:
-        self.__dict__["data"], self._read = pages, read
+    def __init__(self, read: Callable[[], _Pages]) -> None:
+        self._read = read
 
     @cached_property
     def data(self) -> _Pages:  # type: ignore[override]
@@ -124,6 +124,8 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     """Folders that are left out."""
     history: bytes = b""
     """Hash of what is known of its history; empty where nothing is."""
+    packed: bytes = b""
+    """Hash of what a mirror has of it; empty for a folder."""
     log: Versions = UNKNOWN
 
     @cached_property
@@ -217,6 +219,11 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """Those of its pages and of their versions, in their order."""
         pages = self.pages.values()
         return tuple([page.digest + page.dates.key.hex() for page in pages])
+
+    @cached_property
+    def state(self) -> bytes:
+        """Hash of all that a site takes from it but linked files."""
+        return self.packed or hash_of(self.around_texts, self.history, self.digests)
 
     @cached_property
     def around_texts(self) -> bytes:
@@ -379,39 +386,40 @@ def scan_wiki(
 
 
 def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
-    """What a mirror has of a wiki: nothing of it is read or hashed."""
+    """What a mirror has of a wiki: no text is read, and no page while nobody asks."""
 
-    def read() -> tuple[mirror.WikiCopy, bytes, _Pages, _Pages]:
+    def read(*, templates: bool) -> _Pages:
         at = mirror.reader(source.folder), source.copy
-        copy, (history, dates) = mirror.read_copy(*at), mirror.read_dates(*at)
-        every = copy.pages.values()
+        dates, every = mirror.read_dates(*at), mirror.read_copy(*at).pages.values()
         known = ((one.slug, one.format, one.path, one.digest) for one in every)
-        pages = {one[0]: SourcePage(*one, dates.get(one[0], NO_DATES)) for one in known}
-        names = () if page_templates else [*filter(is_template, pages)]
-        return copy, history, pages, {slug: pages.pop(slug) for slug in names}
+        return {
+            one[0]: SourcePage(*one, dates.get(one[0], NO_DATES))
+            for one in known
+            if templates is (not page_templates and is_template(one[0]))
+        }
 
-    copy, history, pages, templates = read()
-    files: dict[str, IndexedFile] = {
-        path: IndexedFile(file.digest, file.size) for path, file in copy.files.items()
-    }
+    reader = mirror.reader(source.folder)
+    packed, copied, history = mirror.read_packed(reader, source.copy)
+    named = source.fingerprint(), page_templates, model.digest_of(packed), history
+    templates = read(templates=True) if b"templates/" in packed else {}
+    files = {str(one.path): IndexedFile(one.digest, one.size) for one in copied}
     noted = files.pop(model.REDIRECTS_PATH, None)
     redirects = b""
     if noted and noted.size <= REDIRECTS_BYTES_MAX:
         redirects = read_file(source.folder / mirror.FILES, noted.digest) or b""
     uploads = {path: one for path, one in files.items() if path.startswith("uploads/")}
-    loose = files.keys() - uploads.keys()
+    loose = frozenset(filterfalse(is_unlisted, files.keys() - uploads.keys()))
     return ScannedWiki(
         source,
-        CopiedPages(pages, lambda: read()[2]),
+        CopiedPages(partial(read, templates=False)),
         {model.AttachmentPath(path): state for path, state in uploads.items()},
         source.problems,
-        LooseStates(
-            frozenset(filterfalse(is_unlisted, loose)), partial(dict.get, files)
-        ),
+        LooseStates(loose, partial(dict.get, files)),
         templates,
         dict.fromkeys(templates, "template"),
         has_news=True,  # a build that has nothing to do asks nobody
         history=history,
+        packed=hash_of(named, copied),
         redirects=_redirects(source, UNKNOWN, redirects),
     )
 

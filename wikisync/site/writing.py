@@ -45,6 +45,7 @@ from wikisync.site.theme import Theme
 
 _NOTES = msgpack_decoder(reports.WikiNote)
 _PAGES = msgpack_decoder(IndexedPage)
+_LISTED = msgpack_decoder(list[agents.ListedPage])
 _ITEMS = msgpack_decoder(list[ListingItem])
 
 
@@ -79,7 +80,11 @@ class SiteWriting:
         self._apart = apart
         self._progress = progress
         packed = (self._last.wiki(one.source.owner.full_path) for one in scanned)
-        self._notes = [_NOTES.decode(one) if one else reports.NO_NOTE for one in packed]
+        self._notes = [
+            # each is held until all wikis are read
+            replace(_NOTES.decode(one), listed=b"") if one else reports.NO_NOTE
+            for one in packed
+        ]
         """Those of the last build, until their wiki is read."""
         known = [note.addresses for note in self._notes]
         self._addresses = site_addresses(scanned, options, kept, known)
@@ -184,8 +189,7 @@ class SiteWriting:
         self._sums.add(note.links)
         self._problems += note.problems
         self._documents += note.documents
-        about = scanned, self._addresses[number], note.documents
-        self._listed.append(agents.listed_key(*about))
+        self._listed.append(note.listed_key)
         self._linked.append(note.linked)
         if note.changes:
             name = self._site.labels[number] if len(self._scanned) > 1 else ""
@@ -240,7 +244,7 @@ class SiteWriting:
         self._stale.append(stale)
         now = {one.url: one for one in reports.search_keys([composer])}
         documents = tuple(now.get(one.url, one) for one in last.documents)
-        note = replace(last, digests=scanned.digests, documents=documents)
+        note = self._with_list(replace(last, documents=documents), number)
         if not has_same_history:
             note = self._with_history(note, composer)
         self._last.put_wiki(name, msgspec.msgpack.encode(note), pages.items(), edited)
@@ -300,13 +304,20 @@ class SiteWriting:
             tuple(reports.search_keys([composer])),
             tuple(wiki.linked),
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
-            digests=scanned.digests,
         )
-        note = self._with_history(note, composer)
+        note = self._with_history(self._with_list(note, number), composer)
         known = changed if before else None
         self._last.put_wiki(name, encoded(note), pages.items(), known)
         indexer.forget(number)
         return note
+
+    def _with_list(self, note: reports.WikiNote, number: int) -> reports.WikiNote:
+        """The note of a wiki with what programs read of its pages as they are now."""
+        scanned, at = self._scanned[number], self._addresses[number]
+        pages = agents.listed_pages(self._site.context, scanned, at, note.documents)
+        listed = msgspec.msgpack.encode(list(pages))
+        changes = {"digests": scanned.digests, "listed": listed}
+        return replace(note, **changes, listed_key=hash_of(listed))
 
     def _with_history(
         self, note: reports.WikiNote, composer: WikiPages
@@ -475,7 +486,11 @@ class SiteWriting:
         self._output.put(layout.NO_JEKYLL, b"")
         site = self._site.context
         self._put_feed(site, site.title, self._changes)
-        self._write_redirects()
+        stubs: dict[str, str] = {}
+        for one in self._addresses:
+            stubs |= {path: one.pages[slug] for path, slug in one.stubs.items()}
+        for path, text in generated.redirects(site, stubs, self._translate("moved")):
+            self._output.put(path, text.encode())
         self._write_for_programs()
         prefixes, public = list[tuple[str, bool]](), list[str]()
         for addresses, wiki in zip(self._addresses, self._scanned, strict=True):
@@ -510,11 +525,9 @@ class SiteWriting:
             keys |= {layout.LLMS: key, layout.LLMS_FULL: hash_of(key, texts)}
         lost = self._output.keep_all(keys)
         pages: list[agents.ListedPage] = []
-        for number, scanned in enumerate(self._scanned if lost else ()):
+        for scanned in self._scanned if lost else ():
             note = _NOTES.decode(self._last.wiki_now(scanned.source.owner.full_path))
-            about = scanned, self._addresses[number], note.documents
-            pages += agents.listed_pages(site, *about)
-            self._forget(number)
+            pages += _LISTED.decode(note.listed)
         makers: dict[str, Callable[..., bytes]] = {
             layout.PAGES_JSON: agents.pages_json,
             layout.LLMS: agents.llms_text,
@@ -522,16 +535,6 @@ class SiteWriting:
         }
         for path in lost:
             self._output.put(path, makers[path](site, pages))
-
-    def _write_redirects(self) -> None:
-        moved = self._theme.text("moved", self._options.lang)
-        site = self._site.context
-        ways: dict[str, str] = {}
-        for wiki in self._addresses:
-            ways |= {path: wiki.pages[slug] for path, slug in wiki.stubs.items()}
-        stubs = {at: generated.stub_page(site, at, ways[at], moved) for at in ways}
-        for path, text in (*stubs.items(), *generated.redirect_rules(site, ways)):
-            self._output.put(path, text.encode())
 
     def _write_file(self, scanned: ScannedWiki, name: str, path: str) -> None:
         """A stranger's file; what is called a drawing becomes one that runs nothing."""
@@ -545,14 +548,14 @@ class SiteWriting:
         is_large = state.size > DRAWING_BYTES_MAX
         if is_large:
             self._problems.append(reports.large_drawing(name))
-        if self._output.keep(path, _drawing_key(state.digest)):
+        if self._output.keep(path, hash_of("drawing", state.digest)):
             return
         content = b"" if is_large else scanned.read(name, state.digest)
         if content is None:
             self._output.leave_out(path, name)
         else:
             # it may have changed since it was looked at
-            key = _drawing_key(digest_of(content))
+            key = hash_of("drawing", digest_of(content))
             self._output.put(path, static_drawing(content), key)
 
     # Afterwards -------------------------------------------------------------------
@@ -590,7 +593,3 @@ def _source_key(scanned: ScannedWiki, page: SourcePage, digest: Digest) -> bytes
     if digest != page.digest:
         scanned.missed.add(page.path)
     return bytes.fromhex(digest)
-
-
-def _drawing_key(digest: Digest) -> bytes:
-    return hash_of("drawing", digest)
