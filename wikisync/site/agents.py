@@ -23,7 +23,6 @@ class ListedPage(Struct, frozen=True, array_like=True):
     """One page."""
 
     shown: bytes
-    """Its entry of ``-/pages.json``."""
     wiki: str
     title: str
     source: str
