@@ -11,6 +11,7 @@ from wikisync.api.scan import LISTED_BYTES_MAX
 from wikisync.api.settings import MEBIBYTE, ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core import model
+from wikisync.core.system.parallel import UNAVAILABLE_MAX
 from wikisync.errors import (
     AuthenticationFailed,
     NotFound,
@@ -232,7 +233,7 @@ async def test_service_that_answers_now_and_then_is_not_gone(
     odd: WikiReplica, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scanning, "READS_MAX", 1)
-    failures = failing(500) * (scanning.UNAVAILABLE_MAX - 1)
+    failures = failing(500) * (UNAVAILABLE_MAX - 1)
     wire.will(json_answer([record(f"p{n}", content=None) for n in range(10)]))
     wire.will(*failures, json_answer(record("p4")))
     wire.will(*failures, json_answer(record("p9")))

@@ -23,14 +23,11 @@ from wikisync.api.trees import PageChanges, file_id, file_of, other_files, page_
 from wikisync.api.wikis import PageList, Wiki
 from wikisync.core.git_trees import TreeMissing, Unexplained
 from wikisync.core.model import Slug, Snapshot
-from wikisync.core.system.parallel import each
+from wikisync.core.system.parallel import UNAVAILABLE_MAX, each
 
 log = logging.getLogger(__name__)
 
 READS_MAX = 8
-UNAVAILABLE_MAX = 5
-"""Single reads that may fail in a row before the service counts as gone."""
-
 LISTED_S = 6 * 3600.0
 """The pages are listed at least so often, whatever git says."""
 REQUEST_COST_BYTES = 32 * 1024

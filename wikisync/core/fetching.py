@@ -12,14 +12,12 @@ from msgspec import Struct
 
 from wikisync.core.messages import Progress
 from wikisync.core.model import AttachmentPath, Problem
-from wikisync.core.system.parallel import each
+from wikisync.core.system.parallel import UNAVAILABLE_MAX, each
 from wikisync.errors import NotFound, RateLimited, RemoteError, Unavailable
 
 log = logging.getLogger(__name__)
 
 MISSING_HINT = "pages that use it show a placeholder instead"
-UNAVAILABLE_MAX = 5
-"""Reads that may fail in a row before the service counts as gone."""
 
 Spellings: TypeAlias = Sequence[AttachmentPath]
 """The names that one mention may stand for, the likeliest first."""

@@ -16,6 +16,8 @@ T = TypeVar("T")
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
+UNAVAILABLE_MAX = 5
+"""Reads that may fail in a row before the service counts as gone."""
 WIKIS_AT_ONCE = 4
 """On which one command works at the same time."""
 

@@ -24,7 +24,7 @@ from wikisync import errors
 from wikisync.core import model
 from wikisync.core.fetching import MISSING_HINT, Fetching, Spellings, Unfetched
 from wikisync.core.mentions import is_upload, unmet_mentions
-from wikisync.core.system.parallel import each, finish, plain_errors
+from wikisync.core.system.parallel import UNAVAILABLE_MAX, each, finish, plain_errors
 from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import ledger
@@ -36,8 +36,6 @@ log = logging.getLogger(__name__)
 BATCH_PAGES = 256
 BATCH_CHARS = 8 * 1024 * 1024
 """A batch is written when it has this many pages or this much text."""
-UNAVAILABLE_MAX = 5
-
 
 _Fetched: TypeAlias = tuple[model.Page, model.Digest | None]
 """A page on its way from the wiki to the folder, and what it replaces."""
