@@ -131,6 +131,7 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("create", "new"), "page new has no text"),
     (TWICE, "--content and --file cannot be given together"),
     (("create", "new", "--file", "gone.txt"), "there is no file gone.txt"),
+    (("create", "new", "--file", "."), "error: . is no file\nhint: name a file\n"),
     (("attach", "gone.txt"), "there is no file gone.txt"),
     (("edit", "home"), "no change is given for page home"),
     (("delete", "home"), "deleting page home needs confirmation"),

@@ -32,11 +32,11 @@ class InputPath(click.Path):
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if self.allow_dash and str(path) == "-":
             return path
-        kind = "folder" if path.is_dir() else "file"
-        if kind not in self._kinds or not path.exists():
-            raise UsageError(
-                f"there is no {' or '.join(self._kinds)} {path}", hint="check the path"
-            )
+        wanted = " or ".join(self._kinds)
+        if not path.exists():
+            raise UsageError(f"there is no {wanted} {path}", hint="check the path")
+        if ("folder" if path.is_dir() else "file") not in self._kinds:
+            raise UsageError(f"{path} is no {wanted}", hint=f"name a {wanted}")
         return path
 
 
