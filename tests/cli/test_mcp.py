@@ -13,6 +13,8 @@ from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver import MCPServer
 
 from tests.support.workspaces import PAGES, Cloned
+from wikisync.workspace import agent
+from wikisync.workspace.status import scan
 
 Session = Callable[..., AbstractAsyncContextManager[Client]]
 TIMEOUT_S = 120.0
@@ -122,6 +124,27 @@ async def test_page_edited_there_is_held(cloned: Cloned, session: Session) -> No
     assert "is held" in said
     assert (await cloned.wiki())["guide.md"] == "a person's guide\n"
     assert "a person's guide" in cloned.read("guide.conflict.md")
+
+
+async def test_page_as_it_was_synced_is_read_without_a_status(
+    cloned: Cloned, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A status reads every page of the folder, for each page that an agent reads."""
+    scanned: list[object] = []
+
+    async def noted(*words: Any) -> Any:
+        scanned.append(words)
+        return await scan(*words)
+
+    monkeypatch.setattr(agent, "scan", noted)
+    async with session() as client:
+        await call(client, "read_page", "home")
+        assert not scanned
+        cloned.write("home.md", "<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n")
+        page = await call(client, "read_page", "home")
+
+    assert len(scanned) == 1
+    assert "git conflict markers" in page["held"]
 
 
 async def test_created_page_has_a_history(cloned: Cloned, session: Session) -> None:

@@ -106,7 +106,7 @@ class Agent(Struct, eq=False):
         }
         if first + len(part) < len(text):
             answer["next_offset"] = first + len(part)
-        if waiting := await self._waiting(section, file.slug):
+        if waiting := await self._waiting(section, file):
             answer["held"] = waiting
         return answer
 
@@ -292,18 +292,22 @@ class Agent(Struct, eq=False):
         return self.texts[version]
 
     async def _refuse_conflict(self, section: WikiSection, file: ListedFile) -> None:
-        waiting = await self._waiting(section, file.slug)
+        waiting = await self._waiting(section, file)
         if waiting and "conflict" in waiting:
             raise errors.PreconditionFailed(
                 f"{section.folder}/{file.slug} is held: {waiting}",
                 hint="a person resolves the conflict; edit the page after that",
             )
 
-    async def _waiting(self, section: WikiSection, slug: Slug) -> str:
+    async def _waiting(self, section: WikiSection, file: ListedFile) -> str:
         with open_workspace(
             self.workspace, is_read_only=True, allows_network_disk=True
         ) as opened:
-            name = opened.page_of(section, slug)
+            name, known = opened.page_of(section, file.slug), opened.known(section)
+            # what both sides agreed on waits for nobody; a status reads all pages
+            is_agreed = known.text(name) == self._text(section, file)
+            if is_agreed and not known.conflict_files(name):
+                return ""
             status = await scan(opened, section, None)
         reasons = [
             one.sentence
