@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.support.corpus import CORPUS  # noqa: E402
+from wikisync.core.model import Slug  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
 from wikisync.markup.asciidoc.document import (  # noqa: E402
     KINDS,
@@ -43,7 +44,7 @@ from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org.document import to_html as org_html  # noqa: E402
 from wikisync.markup.rdoc.blocks import to_html as rdoc_html  # noqa: E402
 
-PAGE = ParseContext()
+PAGE = ParseContext(Slug("home"))
 ORG_BYTES_MAX = 60_000
 SHORT_BYTES_MAX = 20_000
 SHORT_PAGES = 16

@@ -67,12 +67,12 @@ async def test_redirects_and_pages_come_without_asking_the_service(
     proxy: BendingProxy, session: aiohttp.ClientSession
 ) -> None:
     proxy.bend("version", redirect="https://sso.example.com/in")
-    proxy.bend("user", status=403, html=SIGN_IN_PAGE)
+    proxy.bend("metadata", status=403, html=SIGN_IN_PAGE)
     async with session.get(
         at(proxy, "/api/v4/version"), allow_redirects=False
     ) as answer:
         assert answer.headers["Location"] == "https://sso.example.com/in"
-    async with session.get(at(proxy, "/api/v4/user")) as answer:
+    async with session.get(at(proxy, "/api/v4/metadata")) as answer:
         assert (answer.status, answer.content_type) == (403, "text/html")
         assert await answer.read() == SIGN_IN_PAGE
 

@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.markup.asciidoc.constructs import Construct, flat, read_constructs  # noqa: E402
 from tests.support.corpus import CORPUS  # noqa: E402
+from wikisync.core.model import Slug  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
 from wikisync.markup.asciidoc.document import (  # noqa: E402
     KINDS,
@@ -39,7 +40,7 @@ from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org.document import to_html as org_html  # noqa: E402
 from wikisync.markup.rdoc.blocks import to_html as rdoc_html  # noqa: E402
 
-PAGE = ParseContext()
+PAGE = ParseContext(Slug("home"))
 GOOD_TEXT, GOOD_STRUCTURE = 0.98, 0.95
 SPEC_TEXT, SPEC_STRUCTURE = 0.99, 0.95
 

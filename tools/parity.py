@@ -64,7 +64,7 @@ LINES_IN_TEXT = (2, 8)
 
 def shapes_of(source: str, engine: MarkdownEngine) -> tuple[list[str], list[str]]:
     """What one engine and the steps around it give, and what the filters make of it."""
-    html = to_html(source, ParseContext(engine=engine))
+    html = to_html(source, ParseContext(SLUG, engine=engine))
     page = Page(SLUG, Format.MARKDOWN, source)
     parsed = parse_page(page, MarkupOptions(engine=engine, highlight=False))
     final = finish_page(parsed, INDEX, PlainUrls()).html

@@ -155,11 +155,18 @@ async def test_text_about_pointers_is_a_text(
     assert await content(odd, f"{FOLDER}/pointers.txt") == text
 
 
-@pytest.mark.parametrize("body", [b"\x89", b"x" * 1024, b"x" * 1025])
+async def test_text_that_shows_html_is_a_text(
+    odd: AttachmentSource, wire: Wire
+) -> None:
+    wire.will(http(200, b"<html> is a tag", "text/plain"), http(404))
+    assert await content(odd, f"{FOLDER}/notes.txt") == b"<html> is a tag"
+
+
+@pytest.mark.parametrize("body", [b"", b"\x89", b"x" * 1024, b"x" * 1025])
 async def test_file_of_any_length_comes_whole(
     odd: AttachmentSource, wire: Wire, body: bytes
 ) -> None:
-    wire.will(http(200, body, "image/png"))
+    wire.will(http(200, body, "image/png"), http(404))
     assert await content(odd) == body
 
 
@@ -187,6 +194,7 @@ async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
     for name in NAMES:
         await service.put_file(OWNER, f"{FOLDER}/{name}", b"own " + name.encode())
     await service.put_file(OWNER, PAGE, OWN_PAGE)
+    await service.put_file(OWNER, f"{FOLDER}/empty.txt", b"")
     async with bending_proxy(service.url) as running:
         yield running
 
@@ -231,7 +239,7 @@ async def test_file_that_may_be_a_page_by_its_name_comes_by_git(
 async def test_what_comes_in_the_place_of_every_file_is_no_file(
     page: bytes, proxy: BendingProxy, service: EmbeddedService
 ) -> None:
-    """Git cannot be asked whether it is the file."""
+    """Git cannot be asked; but a file that cannot be there comes as well."""
     proxy.bend("info/refs", status=404)
     for name in NAMES:
         kind = {"Content-Type": "text/html" if name.endswith("html") else "text/plain"}
@@ -241,6 +249,16 @@ async def test_what_comes_in_the_place_of_every_file_is_no_file(
             with pytest.raises(NotFound, match=r"instead$"):
                 await content(source, f"{FOLDER}/{name}")
         bent.end()
+
+
+async def test_honest_file_route_is_believed_where_git_cannot_be_asked(
+    proxy: BendingProxy, service: EmbeddedService, tmp_path: Path
+) -> None:
+    proxy.bend("info/refs", status=404)
+    files = await service.files(OWNER)
+    for path in (f"{FOLDER}/report.html", f"{FOLDER}/empty.txt"):
+        async with source_at(proxy, service, tmp_path / "cache") as source:
+            assert await content(source, path) == files[path], path
 
 
 @needs_git

@@ -100,37 +100,54 @@ def test_total_is_known_where_the_service_counts(text: str, total: int | None) -
 # -- parts that do not say whether they are the last --------------------------------
 
 
-KEYSET = "pagination=keyset&order_by=id&sort=asc&per_page=2"
+async def test_full_page_without_headers_is_not_taken_for_the_whole(
+    client: Client, network: PlayedNetwork
+) -> None:
+    """As where a proxy drops ``Link`` and the counts."""
+    play(network, "per_page=2", 1, 2)
+    play(network, "per_page=2&page=2", 3, 4)
+    play(network, "per_page=2&page=3", 5)
+    assert await ids(listing(client, "per_page=2")) == [1, 2, 3, 4, 5]
+
+
+async def test_page_of_a_service_that_gives_fewer_than_asked_is_followed(
+    client: Client, network: PlayedNetwork
+) -> None:
+    play(network, "per_page=100", *range(20))
+    play(network, "per_page=100&page=2", 20)
+    assert await ids(listing(client, "per_page=100")) == list(range(21))
 
 
 @pytest.mark.parametrize(
-    ("query", "records", "headers"),
-    [
-        ("per_page=2", 2, {}),
-        ("per_page=100", 20, {}),
-        (KEYSET, 2, {}),
-        ("per_page=100", 1, {"X_Total": 2}),
-    ],
+    ("order", "bound"), [("sort=asc", "id_after"), ("sort=desc", "id_before")]
 )
-async def test_part_that_may_not_be_the_last_is_not_taken_for_the_whole(
-    query: str,
-    records: int,
-    headers: dict[str, int],
-    client: Client,
-    network: PlayedNetwork,
+async def test_full_keyset_part_without_a_link_goes_on_behind_its_last_record(
+    order: str, bound: str, client: Client, network: PlayedNetwork
 ) -> None:
-    """As where a proxy drops ``Link`` and the counts."""
-    play(network, query, *range(records), **headers)
-    with pytest.raises(ProtocolViolation, match="without an end marker") as raised:
-        await ids(listing(client, query))
-    assert "pass Link headers" in str(raised.value.hint)
+    query = f"pagination=keyset&order_by=id&{order}&per_page=2"
+    play(network, query, 1, 2)
+    play(network, f"{query}&{bound}=2", 3, 4)
+    play(network, f"{query}&{bound}=4")
+    assert await ids(listing(client, query)) == [1, 2, 3, 4]
 
 
-async def test_part_that_is_too_small_to_be_one_of_several_is_the_whole(
+async def test_full_keyset_part_in_another_order_without_a_link_is_refused(
     client: Client, network: PlayedNetwork
 ) -> None:
-    play(network, "per_page=100", *range(19))
-    assert await ids(listing(client, "per_page=100")) == list(range(19))
+    query = "pagination=keyset&order_by=name&per_page=2"
+    play(network, query, 1, 2)
+    with pytest.raises(
+        ProtocolViolation, match="stops after 2 records without an end marker"
+    ):
+        await ids(listing(client, query))
+
+
+async def test_fewer_records_than_the_total_are_not_taken_for_the_whole(
+    client: Client, network: PlayedNetwork
+) -> None:
+    play(network, "per_page=100", 1, X_Total=2)
+    play(network, "per_page=100&page=2", 2, X_Total=2)
+    assert await ids(listing(client, "per_page=100")) == [1, 2]
 
 
 async def test_last_page_that_says_so_costs_no_further_request(
@@ -139,3 +156,11 @@ async def test_last_page_that_says_so_costs_no_further_request(
     play(network, "per_page=2", 1, 2, X_Next_Page="")
     assert await ids(listing(client, "per_page=2")) == [1, 2]
     assert len(network.requests) == 1
+
+
+async def test_service_that_does_not_page_gives_each_record_once(
+    client: Client, network: PlayedNetwork
+) -> None:
+    play(network, "per_page=2", 1, 2, 3)
+    play(network, "per_page=2&page=2", 1, 2, 3)
+    assert await ids(listing(client, "per_page=2")) == [1, 2, 3]

@@ -103,10 +103,61 @@ async def test_page_of_such_a_name_is_no_copy_by_itself(cloned: Cloned) -> None:
     assert (await cloned.run("sync")).code == 0
 
 
+async def test_copy_of_such_a_name_is_left_out_until_rewritten(cloned: Cloned) -> None:
+    cloned.write("guide.md", PART)
+    for name in NAMES:
+        cloned.write(name, f"{PART}\nAnd one more line of Ann.\n")
+    # note programs make these before they have names
+    cloned.write("Untitled.md", "")
+    cloned.write("Untitled 2.md", "")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err.count("to a copy of another file")) == (3, len(NAMES))
+    untitled = {"Untitled.md", "Untitled-2.md"}
+    assert (await cloned.wiki()).keys() == FILES.keys() | untitled
+    cloned.write(NAMES[0], "# A second part\n\nThe machine is there: first steps.\n")
+    await cloned.run("sync")
+    assert len(await cloned.wiki()) == len(FILES) + 3
+
+
+@pytest.mark.parametrize("text", ["a guide\n", "another\n"])
+@pytest.mark.parametrize("is_deleted", [True, False])
+async def test_copy_stays_left_out_when_its_original_is_deleted_or_taken_away(
+    cloned: Cloned, text: str, *, is_deleted: bool
+) -> None:
+    cloned.write("guide 2.md", text)
+    await cloned.run("sync")
+    guide = cloned.folder / "guide.md"
+    if is_deleted:
+        guide.unlink()
+    else:
+        guide.rename(cloned.folder / ".guide.md.icloud")
+    await cloned.run("sync")
+    cloned.age_sightings(3600)
+    for _ in range(3):
+        ran = await cloned.run("sync")
+    assert (ran.code, "guide 2.md" in ran.err) == (3, True)
+    # a text that is in another file by now may be the page's own under that name
+    is_gone = is_deleted and text != FILES["guide.md"]
+    left = FILES.keys() - ({"guide.md"} if is_gone else set())
+    assert (await cloned.wiki()).keys() == left
+
+
 async def test_page_renamed_to_such_a_name_is_renamed(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").rename(cloned.folder / "guide 2.md")
     assert (await cloned.run("sync")).code == 0
     assert "guide-2.md" in await cloned.wiki()
+
+
+async def test_page_that_comes_back_as_a_copy_is_not_deleted(cloned: Cloned) -> None:
+    await cloned.run("sync")
+    (cloned.folder / "guide.md").unlink()
+    cloned.write("guide 2.md", "rewritten\n")
+    await cloned.run("sync")
+    cloned.age_sightings(3600)
+    for _ in range(2):
+        ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert await cloned.wiki() == FILES
 
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])

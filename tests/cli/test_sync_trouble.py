@@ -139,8 +139,8 @@ def carry(source: Path, target: Path) -> None:
     shutil.copytree(source, target, dirs_exist_ok=True)
 
 
-async def test_state_carried_between_two_places_deletes_nothing(cloned: Cloned) -> None:
-    """What is missing was deleted or is on its way: it is pulled again."""
+async def test_state_carried_between_two_places_is_named(cloned: Cloned) -> None:
+    """What is missing was deleted or is on its way: it is not pulled again."""
     await cloned.run("sync")
     other = Cloned(cloned.service, cloned.root.parent / "other", cloned.run_main)
     carry(cloned.root, other.root)
@@ -151,10 +151,15 @@ async def test_state_carried_between_two_places_deletes_nothing(cloned: Cloned) 
     for place in (cloned, other, cloned):
         ran = await place.run("sync")
         assert (ran.code, ran.err.count("warning:")) == (0, 1)
-        assert "if two machines share it, leave .wikisync out" in ran.err
-        assert (place.folder / "guide.md").exists()
+        assert f"{place.root} is used in two places in turn" in ran.err
+        assert "leave .wikisync out of what is shared" in ran.err
+        assert "guide: missing; its deletion waits because .wikisync is" in ran.err
+        assert not (place.folder / "guide.md").exists()
         carry(place.root, (other if place is cloned else cloned).root)
     assert await cloned.wiki() == {**FILES, "home.md": "edited there\n"}
+    other.age_sightings(100)
+    ran = await other.sync_later()
+    assert (ran.err, "1 removed" in ran.out) == ("", True)
 
 
 async def test_copy_that_is_cloned_into_again_stays_a_copy(cloned: Cloned) -> None:

@@ -1,8 +1,12 @@
 """One page with a lasting error: what waits for it, and what a person reads of it."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.support.commands import Run
 from tests.support.quirks import Quirk
+from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, PAGES, Cloned
 
 BLOCKED = "plans/2027"
@@ -83,10 +87,33 @@ async def test_page_that_waits_keeps_no_removal_back(cloned: Cloned) -> None:
     assert "guide.md" not in cloned.files()
 
 
+async def test_page_that_is_listed_wrongly_stops_no_other(cloned: Cloned) -> None:
+    """The whole wiki stopped, and the page was named by its place in the answer."""
+    cloned.service.quirks = {Quirk.MALFORMED_ENTRIES}
+    await cloned.edit({"home": "theirs\n"})
+    cloned.write("team/rules.md", "be kinder\n")
+    ran = await cloned.run("sync")
+    ran.ended(3, "guide: the service lists it wrongly: expected `str`, got `null`")
+    assert "entry 5 of the list of pages (Nowhere): the service lists" in ran.err
+    assert cloned.read("home.md") == "theirs\n"
+    assert (await cloned.wiki())["team/rules.md"] == "be kinder\n"
+
+
 async def test_page_that_is_listed_wrongly_is_not_gone(cloned: Cloned) -> None:
     await cloned.remove("team/people")
     cloned.service.quirks = {Quirk.MALFORMED_ENTRIES}
-    (await cloned.run("sync")).ended(1, "expected `str`, got `null` - at `$[0].format`")
+    await cloned.run("sync")
     await cloned.sync_later()
     assert cloned.files() == FILES
     assert (await cloned.run("status")).code == 3
+
+
+async def test_init_knows_a_wiki_that_lists_a_page_wrongly(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    await service.add_project("docs/handbook", PAGES)
+    service.quirks = {Quirk.MALFORMED_ENTRIES}
+    root, project = tmp_path / "wikis", ("--project", "docs/handbook")
+    ran = await run("init", root, "--url", service.url, *project)
+    assert ran.code == 0
+    assert "5 pages" in ran.out + ran.err

@@ -235,6 +235,23 @@ async def test_attachment_that_is_replaced_keeps_what_its_file_had(root: Path) -
     assert stat.S_IMODE((root / "img/p.png").stat().st_mode) == 0o640
 
 
+@pytest.mark.parametrize(
+    ("text", "is_back"),
+    [("a first line\n", True), ("a first line\nand new ones\n", True), ("x\n", False)],
+)
+async def test_earlier_text_of_a_removed_page_is_for_whom_the_page_was(
+    root: Path, text: str, *, is_back: bool
+) -> None:
+    last = "a first line\n" + "".join(f"line {number}\n" for number in range(9))
+    (root / "home.md").write_text(last)
+    (root / "home.md").chmod(0o600)
+    folder = FolderReplica(root)
+    await folder.delete(Slug("home"), expected=digest_of(last))
+    await folder.write(Page(Slug("home"), Format.MARKDOWN, text), expected=None)
+    mode = stat.S_IMODE((root / "home.md").stat().st_mode)
+    assert (mode == 0o600) is is_back
+
+
 async def test_conflict_file_is_for_whom_its_page_is(root: Path) -> None:
     (root / "home.md").write_bytes(b"secret")
     (root / "home.md").chmod(0o600)

@@ -187,11 +187,15 @@ def test_stub_of_a_program_that_nobody_knows_has_no_text(
     assert codes(scan_pages(tmp_path)) == [("file-elsewhere", "a.md")]
 
 
-def test_copy_is_known_where_its_original_is_in_the_same_folder(tmp_path: Path) -> None:
+def test_copy_is_weakly_known_where_its_original_is_in_the_same_folder(
+    tmp_path: Path,
+) -> None:
     put(tmp_path, "a/Notes.bak.md", "b/Notes.bak.md", "b/Notes.md", "c/Notes.bak.md")
     put(tmp_path, "c/Notes.org", "Notes.md", "b/Notes 2.md")
     scanned = scan_pages(tmp_path)
     assert scanned.copies.keys() == {"b/Notes.bak"}
+    assert scanned.likely_copies[Slug("a/Notes.bak")].keys() == {"a/Notes"}
+    assert scanned.likely_copies[Slug("b/Notes 2")].keys() == {"b/Notes"}
     patterns, _ = parse_patterns("!/b/Notes.bak.md")
     assert scan_pages(tmp_path, patterns).copies == {}
 

@@ -167,7 +167,7 @@ async def test_the_caller_may_choose_what_is_told(tmp_path: Path) -> None:
 async def test_a_root_is_waited_for_until_it_is_made_and_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: watch.OpenEvents
 ) -> None:
-    monkeypatch.setattr(watch, "POLL_MS", 10)
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
     root = tmp_path / "wiki"
     async with watching(root, events=events) as watcher:
         for _ in range(2):
@@ -184,7 +184,7 @@ async def test_a_root_that_another_folder_takes_the_place_of_is_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: watch.OpenEvents
 ) -> None:
     """Inode numbers are given again: only an open folder can be told from its heir."""
-    monkeypatch.setattr(watch, "POLL_MS", 10)
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
     root, other = tmp_path / "wiki", tmp_path / "other"
     root.mkdir()
     other.mkdir()
@@ -206,14 +206,13 @@ async def test_many_changes_at_once_are_told_as_everything(
         await watcher.until_everything()
 
 
-async def test_without_watches_folders_are_polled_with_a_notice(
+async def test_without_watches_folders_are_scanned_through_with_a_notice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "POLL_MS", 10)
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
     page = tmp_path / "folder" / "home.md"
     page.parent.mkdir()
     page.write_text("old")
-    os.utime(page, (1, 1))  # watchfiles compares whole seconds
     notices: list[Problem] = []
     async with watching(tmp_path, events=no_events, notice=notices.append) as watcher:
         page.write_text("longer than before")
@@ -225,6 +224,7 @@ async def test_without_watches_folders_are_polled_with_a_notice(
         assert await watcher.until(page) == {str(page)}
     assert [notice.code for notice in notices] == ["watch-limit"]
     assert "limit reached" in notices[0].message
+    assert "large ones less often" in notices[0].message
     assert "sysctl" in notices[0].hint
 
 
@@ -232,7 +232,7 @@ async def test_events_are_tried_again_and_the_notice_is_given_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "RETRY_INTERVAL_S", 0.05)
-    monkeypatch.setattr(watch, "POLL_MS", 10)
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
     notices: list[Problem] = []
     tries: list[Sequence[str]] = []
 

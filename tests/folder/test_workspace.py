@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.git import needs_git, run_git
 from wikisync.core.layout import FOLDER_ID_FILE, LOCK_FILE
@@ -154,14 +155,21 @@ def test_copied_workspace_is_known_by_its_place(private: Path, tmp_path: Path) -
     assert state_match(copy, identity) is StateMatch.COPIED
 
 
-def test_workspace_on_another_machine_is_a_copy(
+def test_workspace_that_comes_back_to_a_machine_is_shared(
     private: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where the disk has another number by then."""
     here = adopt(private)
     (tmp_path / "machine-id").write_text("0123456789abcdef\n")
-    monkeypatch.setattr(workspace_module, "MACHINE_IDS", (tmp_path / "machine-id",))
-    assert state_match(private, here) is StateMatch.COPIED
-    assert "0123456789abcdef" not in str(adopt(private))
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace_module, "MACHINE_IDS", (tmp_path / "machine-id",))
+        there = adopt(private)
+        assert state_match(private, here, []) is StateMatch.COPIED
+    assert "0123456789abcdef" not in str(there)
+    earlier = replace(here, place="0:1")
+    assert state_match(private, there, [earlier]) is StateMatch.SHARED
+    assert state_match(private, here, [earlier]) is StateMatch.SAME
+    assert state_match(private, earlier, [earlier]) is StateMatch.COPIED
 
 
 def test_other_marker_is_another_workspace(private: Path) -> None:

@@ -22,5 +22,5 @@ def test_plain_text_needs_no_notice() -> None:
 
 
 def test_text_is_shown_as_it_stands() -> None:
-    html = to_html('a  <b>\n & "c"', ParseContext())
+    html = to_html('a  <b>\n & "c"', ParseContext(Slug("home")))
     assert html == "<pre>a  &lt;b&gt;\n &amp; &quot;c&quot;</pre>\n"

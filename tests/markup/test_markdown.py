@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from tests.support.corpus import corpus_path
 from tests.support.markup import CASES, load_cases, load_fixtures, shape
+from wikisync.core.model import Slug
 from wikisync.errors import RenderError
 from wikisync.markup import fast, markdown
 from wikisync.markup.context import ParseContext
@@ -32,7 +33,7 @@ def to_html(source: str, engine: MarkdownEngine = "markdown-it") -> str:
     """What one engine and the steps around it give."""
     if engine == "comrak":
         pytest.importorskip("comrak")
-    return markdown.to_html(source, ParseContext(engine=engine))
+    return markdown.to_html(source, ParseContext(Slug("home"), engine=engine))
 
 
 def without_heading_ids(html: str) -> str:
@@ -72,7 +73,7 @@ def test_absent_engine_is_an_error_that_names_the_extra(
 ) -> None:
     monkeypatch.setattr(fast, "is_installed", lambda: False)
     with pytest.raises(RenderError, match="its extra fast"):
-        markdown.to_html("x", ParseContext(engine="comrak"))
+        markdown.to_html("x", ParseContext(Slug("home"), engine="comrak"))
     assert markdown.parser_for("x", "auto") is own.parse
 
 

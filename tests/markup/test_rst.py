@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.markup import load_fixtures, parse
-from wikisync.core.model import Format
+from wikisync.core.model import Format, Slug
 from wikisync.errors import RenderError
 from wikisync.markup.context import ParseContext
 from wikisync.markup.rst import SOURCE_CHARACTERS_MAX, to_html
@@ -14,7 +14,7 @@ from wikisync.markup.rst import SOURCE_CHARACTERS_MAX, to_html
 
 def html_of(source: str) -> str:
     """HTML without the line ends that stand beside a tag."""
-    html = to_html(source, ParseContext())
+    html = to_html(source, ParseContext(Slug("home")))
     return re.sub(r"\n(?=<)|(?<=>)\n", "", html)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.security.attack_html import hostile_html
 from tests.security.proof import Row
-from wikisync.core.model import Format
+from wikisync.core.model import Format, Slug
 from wikisync.markup import sanitize
 from wikisync.markup.context import ParseContext
 from wikisync.markup.markdown import to_html
@@ -162,7 +162,7 @@ class Writer:
 
 def html_of(text: str, engine: MarkdownEngine = "auto") -> str:
     """What a markdown parser gives, not yet safe."""
-    return to_html(clean_source(text), ParseContext(engine=engine))
+    return to_html(clean_source(text), ParseContext(Slug("a"), engine=engine))
 
 
 def tokens(document: Document) -> tuple[object, ...]:

@@ -134,6 +134,7 @@ async def test_password_of_a_failed_import_is_told_nowhere(
     async with imported(service, api, user="eve") as (project, address):
         answers = [
             (await api.get(f"{PROJECTS}/{project}")).body.decode(),
+            (await api.get(f"{PROJECTS}/{project}/import")).body.decode(),
             (await api.get(f"{PROJECTS}?imported=true")).body.decode(),
         ]
         failed = await shown(api, project)

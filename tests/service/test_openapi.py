@@ -10,9 +10,11 @@ from aiohttp.test_utils import make_mocked_request
 from msgspec.structs import replace
 
 from tests.service.conftest import Answer, Api
+from tests.support.page_ids import page_ids
 from tests.support.service import EmbeddedService
 from wikisync.contract.parameters import parameters_of
-from wikisync.contract.routes import ENDPOINTS, OtherEndpoint
+from wikisync.contract.routes import ENDPOINTS
+from wikisync.service.comments import add_comment
 from wikisync.service.offers import route_table
 from wikisync.service.server import Router
 
@@ -45,6 +47,8 @@ async def full(service: EmbeddedService, api: Api) -> Api:
     await api.post(project + "/share", json={"group_id": 4, "group_access": 30})
     await api.post(project + "/fork")
     await service.wait_for_imports()
+    await service.ask(page_ids, "project", 1, ["home"])
+    await service.ask(add_comment, 1, 1, "why?", is_internal=False)
     return api
 
 
@@ -90,7 +94,7 @@ def test_description_names_the_address(document: Any, api: Api) -> None:
 
 
 def test_every_parameter_is_described(document: Any) -> None:
-    for endpoint in {*ENDPOINTS} - {OtherEndpoint.COMMENTS}:
+    for endpoint in ENDPOINTS:
         template = endpoint.template.replace("{owner}", "projects")
         operation = document["paths"][template][endpoint.method.lower()]
         bodies = operation.get("requestBody", {}).get("content", {})
@@ -133,6 +137,8 @@ async def test_free_edition_describes_no_wikis_of_groups(
         "/projects/{id}/restore",
         "/groups/{id}/wikis",
         "/groups/{id}/wikis/attachments",
+        "/groups/{id}/wiki_pages/{page_id}/notes",
+        "/groups/{id}/wiki_pages/{page_id}/notes/{note_id}",
     }
 
 
@@ -145,6 +151,7 @@ def test_field_that_is_not_described_is_found(document: Any) -> None:
 ALL = "statistics=true&license=true&with_custom_attributes=true"
 ASKED = """\
 GET /version
+GET /metadata
 GET /user
 GET /personal_access_tokens/self
 GET /projects?$ALL
@@ -163,6 +170,7 @@ GET /projects/1/groups?with_shared=true
 GET /projects/1/share_locations
 GET /projects/1/starrers
 GET /projects/1/languages
+GET /projects/2/import
 GET /projects/1/forks
 POST /projects/1/fork {"path": "again"}
 POST /projects/1/fork
@@ -175,6 +183,7 @@ PUT /projects/1/transfer {"namespace": "team"}
 POST /projects/1/share {"group_id": 4}
 POST /projects/2/share {"group_id": 4, "group_access": 30, "expires_at": "2099-01-01"}
 POST /projects/2/import_project_members/1
+GET /projects/1/custom_attributes
 PUT /projects/1/custom_attributes/k {"value": "v"}
 GET /users/root/projects
 GET /users/1/starred_projects
@@ -205,6 +214,9 @@ GET /projects/1/members/all/2
 GET /projects/1/members/2
 POST /projects/1/members {"username": "root", "access_level": 40}
 PUT /projects/1/members/2 {"username": "root", "access_level": 40}
+GET /projects/1/wiki_pages/1/notes
+POST /projects/1/wiki_pages/1/notes {"body": "again"}
+GET /projects/1/wiki_pages/1/notes/1
 """.replace("$ALL", ALL)
 
 

@@ -8,17 +8,13 @@ import msgspec
 import pytest
 
 from tests.support.flat_tree import FlatTree
-from tests.support.page_ids import (
-    moves_between,
-    moves_of_rename,
-    page_ids,
-    update_page_ids,
-)
+from tests.support.page_ids import page_ids
 from wikisync.contract.schema import WikiPageRecord
 from wikisync.core.model import Format
 from wikisync.service import pages as pages_module
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
+from wikisync.service.page_ids import moves_between, moves_of_rename, update_page_ids
 from wikisync.service.pages import decode_text, encode_list, front_matter_of, full_list
 from wikisync.service.repository import WikiRepository
 from wikisync.service.tables import Tables

@@ -126,6 +126,7 @@ async def _places(
     file.parent.mkdir(parents=True)
     file.write_bytes(b"x")
     await ask(project_tables.set_mark, found["marked"], is_marked=True)
+    await ask(project_tables.set_custom_attribute, found["marked"], "k", "v")
     crew = await ask(Tables.group, "crew", None)
     assert crew is not None
     await ask(project_people.add_share, found["shared"], crew.id, 30, None)

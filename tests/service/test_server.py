@@ -74,6 +74,19 @@ async def test_short_answer_is_not_compressed(api: Api) -> None:
     assert "Content-Encoding" not in answer.headers
 
 
+async def test_huge_answer_is_not_compressed_for_the_own_machine(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x" * 5000})
+    packed = await api.get(f"{WIKIS}/home", headers=GZIP)
+
+    service.set_limits(gzip_loopback_bytes_max=2000)
+    plain = await api.get(f"{WIKIS}/home", headers=GZIP)
+
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+
+
 async def test_body_that_waits_to_be_called_for_is_called_for(
     service: EmbeddedService, api: Api
 ) -> None:

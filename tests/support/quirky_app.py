@@ -9,13 +9,11 @@ import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from functools import cache
 
 import msgspec
 from aiohttp import hdrs, web
 from msgspec.structs import replace
 
-from tests.support.comments import comment_routes
 from tests.support.page_ids import page_ids
 from tests.support.quirks import Quirk, Quirks, Turns
 from tests.support.quirky_service import OTHER_PROJECT_ID, QuirkyService
@@ -25,10 +23,10 @@ from wikisync.service import answers, attachments, git_http, identity, wikis
 from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller
 from wikisync.service.instance import Service
-from wikisync.service.offers import Target, route_table
+from wikisync.service.offers import Target
 from wikisync.service.projects import reading
 from wikisync.service.repository import WikiStorage
-from wikisync.service.server import App, Router
+from wikisync.service.server import App
 
 CUT_TEXT_BYTES = 1024 * 1024
 """Where lists cut a page's text under ``truncates-list-content``."""
@@ -80,7 +78,6 @@ class QuirkyApp(App):
         super().__init__(service)
         assert isinstance(service, QuirkyService)
         self._quirky = service
-        self._router = _router()
 
     async def answer(
         self, request: web.BaseRequest, request_id: str
@@ -116,12 +113,6 @@ class QuirkyApp(App):
         if handle is None:
             return await super().handle(call, target)
         return await handle(on, call, target)
-
-
-@cache
-def _router() -> Router[Target]:
-    """The routes of the service, and of what newer ones have beside them."""
-    return Router([*route_table(), *comment_routes()])
 
 
 def _answer_instead(
@@ -272,7 +263,7 @@ async def _file(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
         await call.caller()
         # the real route knows browser sessions only, so any token is nobody
         if await attachments.readable_owner(call, Caller()) is None:
-            location = {"Location": "/users/sign_in"}
+            location = {"Location": attachments.SIGN_IN_PATH}
             return web.Response(status=302, headers=location)
     return await target.handler(call)
 

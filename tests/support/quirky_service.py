@@ -1,13 +1,12 @@
 """A service whose storage, webhooks and limits have quirks while they are on."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from tests.support.flat_tree import FlatTree
-from tests.support.page_ids import moves_between, moves_of_rename, update_page_ids
 from tests.support.quirks import Quirk, Quirks, Turns
 from wikisync.core.model import OwnerKind
 from wikisync.service.committing import Author
@@ -57,8 +56,7 @@ class QuirkyService(Service):
         plain = super().wiki(kind, owner_id)
         if isinstance(plain, QuirkyStorage):
             return plain
-        quirky = QuirkyStorage(plain, self, (kind, owner_id))
-        self._wikis[kind, owner_id] = quirky
+        self._wikis[kind, owner_id] = quirky = QuirkyStorage(plain, self)
         return quirky
 
     async def wait_for_import(self) -> None:
@@ -73,12 +71,9 @@ class QuirkyService(Service):
 class QuirkyStorage(WikiStorage):
     """A wiki's repository whose files are seen and changed under quirks."""
 
-    def __init__(
-        self, plain: WikiStorage, service: QuirkyService, owner: tuple[OwnerKind, int]
-    ) -> None:
+    def __init__(self, plain: WikiStorage, service: QuirkyService) -> None:
         super().__init__(plain.repository, plain._note_write, plain._note_change)
         self._service = service
-        self._owner = owner
 
     def note_write(self, user_id: int) -> None:
         """Record that this user wrote, unless activity stands still."""
@@ -109,30 +104,7 @@ class QuirkyStorage(WikiStorage):
         before, change, after = await super().change(
             decide_altered, author, branch=branch
         )
-        before = _seen(on, before)
-        if change.renamed is not None:
-            moved = moves_of_rename(before, after, *change.renamed)
-            await self._follow(moved, frozenset())
-        else:
-            slugs = {page.slug for page in after.pages}
-            gone = {page.slug for page in before.pages} - slugs
-            await self._follow({}, gone)
-        return before, change, after
-
-    async def receive(
-        self, push: Callable[[], Awaitable[bytes]]
-    ) -> tuple[bytes, WikiTree | None, WikiTree | None]:
-        """Take a push, which says nothing of renames."""
-        report, before, after = await super().receive(push)
-        if before is not None and after is not None:
-            await self._follow(*moves_between(before, after))
-        return report, before, after
-
-    async def _follow(self, moved: Mapping[str, str], gone: Set[str]) -> None:
-        """Let ids go with their pages."""
-        if Quirk.META_ID in self._service.quirks and (moved or gone):
-            ask = self._service.records.ask
-            await ask(update_page_ids, *self._owner, moved, gone)
+        return _seen(on, before), change, after
 
 
 class QuirkyDeliveries(Deliveries):

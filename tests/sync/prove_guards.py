@@ -27,6 +27,7 @@ from typing import Any
 
 import pytest
 
+from wikisync.sync.decide.renames import NOTHING_TAKEN
 from wikisync.sync.decide.rewinding import NO_REWINDING
 
 ROOT = Path(__file__).parents[2]
@@ -224,6 +225,13 @@ GUARDS = (
         f"{SYNC}.decide.safety:shrunk_pages",
         answer(frozenset()),
         "sync/test_kept_back.py::test_a_page_that_lost_nearly_all_its_text_waits",
+    ),
+    Guard(
+        "names that another page takes",
+        f"{SYNC}.run.deciding:names_taken",
+        async_answer((NOTHING_TAKEN, NOTHING_TAKEN)),
+        "sync/test_names_taken.py::"
+        "test_edit_follows_a_page_whose_name_another_one_took_on_the_wiki",
     ),
     Guard(
         "sides that kept next to nothing are not merged",
@@ -464,7 +472,7 @@ GUARDS = (
         "this machine, this place",
         "wikisync.folder.workspace:state_match",
         lambda _guard: _same_place,
-        "folder/test_workspace.py::test_workspace_on_another_machine_is_a_copy",
+        "folder/test_workspace.py::test_workspace_that_comes_back_to_a_machine_is_shared",
     ),
     Guard(
         "this folder of a wiki",

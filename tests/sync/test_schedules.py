@@ -106,7 +106,7 @@ def assert_pushed_over(verdicts: Sequence[Verdict]) -> None:
 
 def assert_pushed_over_untold(verdicts: Sequence[Verdict]) -> None:
     assert_pushed_over(verdicts)
-    assert lines_of(verdicts).count("fault: HEAD is not told") > 20
+    assert lines_of(verdicts).count("fault: HEAD is not told") > 30
 
 
 def assert_taken_back(verdicts: Sequence[Verdict]) -> None:

@@ -5,8 +5,8 @@ lists; ``pool`` makes one exchange, ``refusals`` names what went wrong.
 
 The next part of a list is where ``Link`` says, of which only the query is taken (the
 host may be a proxy's), and else ``X-Next-Page``.  A proxy may drop both: then a part is
-not taken for the whole list unless it is too small to be one of several.  Links are
-followed, never made (``docs/service.md`` "Paging").
+not taken for the whole list unless it is too small to be one of several.  Links of
+keyset paging are followed, never made (``docs/service.md`` "Paging").
 """
 
 from __future__ import annotations
@@ -450,7 +450,11 @@ class Listing(AsyncIterator[T]):
         """Every record of every part; ProtocolViolation where they never end."""
         asked = {(here := self.request.query)}
         part, count = await self._first(), 0
+        before: list[T] = []
         while True:
+            if part.records and part.records == before:
+                # a service that does not page gives the whole list again
+                return
             for record in part.records:
                 yield record
             count += len(part.records)
@@ -458,7 +462,9 @@ class Listing(AsyncIterator[T]):
                 return
             query = part.following
             if query is None:
-                self._require_end(part, here, count)
+                query = self._beyond(part, here, count)
+                before = part.records
+            if query is None:
                 return
             settings = self._client.settings
             if query in asked or len(asked) >= settings.list_requests_max:
@@ -473,18 +479,28 @@ class Listing(AsyncIterator[T]):
             request = replace(self.request, query=query)
             part = await self._client.part(request, self._kind)
 
-    def _require_end(self, part: Part[T], query: str, count: int) -> None:
-        """See that a part that names no other one is the last; ProtocolViolation."""
+    def _beyond(self, part: Part[T], query: str, count: int) -> str | None:
+        """The query of what may follow a part that names nothing; None for the end."""
+        records = part.records
         is_short = part.total is not None and count < part.total
-        records = len(part.records)
-        may_go_on = not part.is_last_named and _may_go_on(query, records)
-        if records and (is_short or may_go_on):
+        if not records or (
+            not is_short and (part.is_last_named or not _may_go_on(query, len(records)))
+        ):
+            return None
+        made = _made_query(query, getattr(records[-1], "id", None))
+        if made is None:
             raise ProtocolViolation(
                 f"cannot {self.request.purpose.action}: the list stops after {count}"
                 f" records without an end marker",
                 url=self._client.shown(self.request),
                 hint="configure the proxy in front of the service to pass Link headers",
             )
+        log.info(
+            "%s: an answer with %d records names no next part; asking for what follows",
+            self.request.purpose.action,
+            len(records),
+        )
+        return made
 
 
 def next_query(headers: Mapping[str, str], query: str) -> str | None:
@@ -508,6 +524,23 @@ def _may_go_on(query: str, records: int) -> bool:
     asked = dict(parse_qsl(query)).get("per_page", "")
     least = int(asked) if asked.isascii() and asked.isdigit() else PART_RECORDS_MIN
     return records >= max(1, min(least, PART_RECORDS_MIN))
+
+
+def _made_query(query: str, last_id: int | None) -> str | None:
+    """The query of the part behind one that names none; None where none can be made."""
+    asked = parse_qsl(query, keep_blank_values=True)
+    values = dict(asked)
+    if values.get("pagination") == "keyset":
+        if values.get("order_by", "id") != "id" or last_id is None:
+            return None
+        name = "id_after" if values.get("sort") == "asc" else "id_before"
+        value = str(last_id)
+    else:
+        page = values.get("page", "")
+        is_number = page.isascii() and page.isdigit() and len(page) < COUNT_DIGITS_MAX
+        name, value = "page", str(int(page) + 1 if is_number else 2)
+    kept = [pair for pair in asked if pair[0] not in {"id_after", "id_before", name}]
+    return urlencode([*kept, (name, value)], quote_via=quote)
 
 
 def total_of(headers: Mapping[str, str]) -> int | None:

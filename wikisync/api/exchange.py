@@ -1,7 +1,7 @@
 """One exchange with the service: what is asked and what for, and what comes back.
 
 Every error says what was attempted, with the object named, and what a person can do
-next.  Pure.
+next.  An entry of a list of pages that is no record stops no other page.  Pure.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from wikisync import errors
 from wikisync.api.address import ServiceAddress
 from wikisync.api.secret import Secret
 from wikisync.contract.routes import Method
-from wikisync.contract.schema import AnsweredRecord
+from wikisync.contract.schema import AnsweredRecord, WikiPageRecord
 from wikisync.core.decoding import convert, json_decoder
 from wikisync.core.model import OwnerKind
+from wikisync.core.terminal import one_line
 from wikisync.core.version import __version__
 
 if TYPE_CHECKING:
@@ -308,4 +309,55 @@ def violation(
         url=answer.url,
         status=answer.status,
         hint=NOT_THE_API_HINT,
+    )
+
+
+_PAGE = json_decoder(WikiPageRecord)
+
+
+class OddEntry(Struct, frozen=True):
+    """An entry that is no record of a page."""
+
+    number: int
+    """In the list, from 1."""
+    slug: str
+    """Empty where it has none that is text."""
+    title: str
+    reason: str
+
+
+def decode_pages(
+    answer: Answer, purpose: Purpose
+) -> tuple[tuple[WikiPageRecord, ...], tuple[OddEntry, ...]]:
+    """The list's records, and what else is in it; ProtocolViolation for no pages."""
+    try:
+        return decode(answer, tuple[WikiPageRecord, ...], purpose), ()
+    except CutAnswer:
+        raise
+    except errors.ProtocolViolation:
+        parts = decode(answer, list[msgspec.Raw], purpose)
+        records: list[WikiPageRecord] = []
+        odd: list[OddEntry] = []
+        for number, part in enumerate(parts, start=1):
+            try:
+                records.append(_PAGE.decode(part))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+                odd.append(_odd(number, part, str(exc)))
+        if not records and not any(entry.slug for entry in odd):
+            raise
+        return tuple(records), tuple(odd)
+
+
+def _odd(number: int, part: msgspec.Raw, said: str) -> OddEntry:
+    try:
+        entry = msgspec.json.decode(part)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        entry = None
+    fields = entry if isinstance(entry, dict) else {}
+    slug, title = fields.get("slug"), fields.get("title")
+    return OddEntry(
+        number,
+        slug if isinstance(slug, str) else "",
+        one_line(title) if isinstance(title, str) else "",
+        errors.lowered(said.replace(" - at `$.", " at `")),
     )

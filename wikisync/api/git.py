@@ -7,8 +7,9 @@ The token goes to the service's own origin alone, and stands in no error or log.
 
 The service may keep attachments from tokens (``docs/service.md`` "Attachments"): it
 redirects to its sign-in page, or answers with a web page, even as if it were the file.
-So a file that a web page could have the name of comes by git, and so does one for which
-an empty answer or a web page came.
+So a file that a web page could have the name of comes by git, where there is a
+repository.  An empty answer, or one that may be a web page, is taken from the file
+route only if the route says of a file that cannot exist that it is missing.
 """
 
 import asyncio
@@ -60,10 +61,18 @@ REFUSED_S = 600.0
 """... and one that was refused after this time."""
 
 CHUNK_BYTES = 64 * 1024
+MEDIA = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tiff", ".ico", ".webp"),
+    *(".mp4", ".m4v", ".mov", ".webm", ".ogv"),
+    *(".mp3", ".oga", ".ogg", ".spx", ".wav", ".pdf", ".zip"),
+)
+"""Names of files that no web page can be."""
 PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml")
 """Names of files that are web pages."""
 KEPT_S = 900.0
 """A file route that keeps files to browsers is asked again after this time."""
+NOWHERE = "0" * 32
+"""A folder of uploads that no service makes: its names are random."""
 
 _HEAD = (
     rb"[0-9a-f]{4}(?P<id>[0-9a-f]{40}(?:[0-9a-f]{24})?) HEAD(?:\0(?P<can>[^\n]*))?\n"
@@ -410,6 +419,9 @@ class AttachmentSource:
         content = await self._content_in_git(path, version)
         if content is not None:
             return content
+        is_wrong = bool(first) and path.lower().endswith(MEDIA)
+        if not is_wrong and await self._admits_to_lack(path):
+            return None
         what = "a web page" if first else "nothing"
         raise NotHandedOut(
             f"cannot read attachment {path} of {self._wiki.owner}: the service"
@@ -417,6 +429,19 @@ class AttachmentSource:
             url=self._wiki.web_url,
             hint=NOT_HANDED_OUT_HINT,
         )
+
+    async def _admits_to_lack(self, path: AttachmentPath) -> bool:
+        name = path.rpartition(".")[2]
+        nowhere = AttachmentPath(f"uploads/{NOWHERE}/nothing.{name}")
+        async with aclosing(self._wiki.read_attachment(nowhere)) as chunks:
+            try:
+                async for _ in chunks:
+                    return False
+            except NotHandedOut:
+                return False
+            except errors.NotFound:
+                return True
+        return False
 
     async def _content_in_git(self, path: AttachmentPath, version: str) -> bytes | None:
         """The file as git has it, or NotFound; None where git does not answer now."""

@@ -6,7 +6,8 @@ under that name:
 - ``uploads/...``: attachments with names of pages, which come as attachments; a page
   that somebody made there is named and not synced;
 - the second page of one slug (``a.md`` beside ``a.org``): nothing reaches it;
-- a format this version does not know: kept as plain text.
+- a format this version does not know: kept as plain text;
+- an entry that is no record of a page: the page is there, and cannot be seen.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.api.exchange import OddEntry
 from wikisync.api.settings import MEBIBYTE
 from wikisync.api.wikis import Wiki
 from wikisync.contract.schema import WikiPageRecord
@@ -50,11 +52,15 @@ class Scan(Struct):
     is_complete: bool = True
 
     @classmethod
-    def at(cls, records: Iterable[WikiPageRecord]) -> Scan:
+    def at(
+        cls, records: Iterable[WikiPageRecord], odd: Iterable[OddEntry] = ()
+    ) -> Scan:
         """Look at a list; a list without content leaves all pages to be read."""
         scan = cls()
         for record in records:
             scan._sort(record)
+        for entry in odd:
+            scan._set_aside(entry)
         # two pages of one id: it says nothing about which was renamed
         counts = Counter(scan.identities.values())
         for slug in [s for s, one in scan.identities.items() if counts[one] > 1]:
@@ -140,6 +146,22 @@ class Scan(Struct):
         if slug not in self.texts:
             del self.pages[slug]
             self.single.append(slug)
+
+    def _set_aside(self, entry: OddEntry) -> None:
+        """Note a page of which the list says nothing sound: it is there, unseen."""
+        slug = model.Slug(entry.slug)
+        if slug.startswith("uploads/"):
+            return
+        self.is_complete = False
+        if slug and slug not in self.formats:
+            self.unreadable.add(slug)
+        title = f" ({entry.title})" if entry.title else ""
+        self.fail(
+            "page-malformed",
+            slug or f"entry {entry.number} of the list of pages{title}",
+            f"the service lists it wrongly: {entry.reason}",
+            "save the page on the wiki again, or ask the administrator of the service",
+        )
 
     def _format_of(self, record: WikiPageRecord) -> model.Format:
         known = known_format(record)

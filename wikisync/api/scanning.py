@@ -226,7 +226,7 @@ class Scanning:
         listed, is_whole = await self._list()
         if listed is None:
             return known.unchanged(await self._brought(head))
-        scan = Scan.at(listed.pages)
+        scan = Scan.at(listed.pages, listed.odd)
         if not (is_whole or head or self._has_notified) and known.mark.is_too_large:
             self._notify_of_reads(len(scan.single))
             self._has_notified = True

@@ -36,6 +36,8 @@ class PageList(Struct, frozen=True):
     pages: tuple[WikiPageRecord, ...]
     etag: str | None
     """None where the service gives no mark."""
+    odd: tuple[exchange.OddEntry, ...] = ()
+    """Entries that are no records of pages."""
 
 
 class Wiki:
@@ -77,15 +79,18 @@ class Wiki:
     async def poll_pages(
         self, etag: str | None = None, *, with_content: bool = False
     ) -> PageList | None:
-        """Every page, or None if nothing changed since the list with this ETag."""
+        """Every page, or None if nothing changed since the list with this ETag.
+
+        Unlike in ``list_pages``, an entry that is no record stops no other page.
+        """
         request = self._list_request(with_content=with_content, etag=etag)
         # a list that does not come in time with its texts is asked for without them
         request = replace(request, late_attempts_max=1)
         answer = await self.client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
-        pages = exchange.decode(answer, tuple[WikiPageRecord, ...], request.purpose)
-        return PageList(pages, answer.headers.get("etag"))
+        pages, odd = exchange.decode_pages(answer, request.purpose)
+        return PageList(pages, answer.headers.get("etag"), odd)
 
     async def get_page(
         self, slug: str, *, render_html: bool = False, version: str | None = None

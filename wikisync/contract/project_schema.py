@@ -199,6 +199,23 @@ class ProjectRecord(schema.SimpleProject, frozen=True, kw_only=True):
         return self.topics or self.tag_list or ()
 
 
+class ImportRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """``GET /projects/:id/import``: how far a fork or an import is."""
+
+    id: int
+    name: str
+    path: str
+    path_with_namespace: str
+    created_at: str
+    import_status: str
+    description: str | None = None
+    import_type: str | None = None
+    correlation_id: str | None = None
+    failed_relations: tuple[object, ...] = ()
+    import_error: str | None = None
+    stats: dict[str, object] | None = None
+
+
 class ProjectGroupRecord(schema.AddressedRecord, frozen=True, kw_only=True):
     """A group above a project, or one that it can be shared with."""
 
@@ -216,6 +233,36 @@ class MemberRecord(schema.UserRecord, frozen=True, kw_only=True):
     access_level: int = 0
     created_at: str | None = None
     expires_at: str | None = None
+
+
+class CommitRecord(schema.AddressedRecord, frozen=True, kw_only=True):
+    """A commit of a project's own repository."""
+
+    id: str
+    short_id: str = ""
+    created_at: str | None = None
+    parent_ids: tuple[str, ...] = ()
+    title: str = ""
+    message: str = ""
+    author_name: str = ""
+    author_email: str = ""
+    authored_date: str | None = None
+    committer_name: str = ""
+    committer_email: str = ""
+    committed_date: str | None = None
+
+
+class BranchRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A branch of a project's own repository."""
+
+    name: str
+    commit: CommitRecord
+    merged: bool = False
+    protected: bool = False
+    developers_can_push: bool = False
+    developers_can_merge: bool = False
+    can_push: bool = False
+    default: bool = False
 
 
 class StarrerRecord(schema.AnsweredRecord, frozen=True, kw_only=True):

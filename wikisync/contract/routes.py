@@ -22,6 +22,7 @@ def encode_segment(value: str | int) -> str:
     return encoded
 
 
+_ATTRIBUTES = "/projects/{id}/custom_attributes"
 _ATTRIBUTE = "/projects/{id}/custom_attributes/{key}"
 _CONTRIBUTED = "/users/{user_id}/contributed_projects"
 _DESCENDANTS = "/groups/{id}/descendant_groups"
@@ -86,6 +87,7 @@ class OtherEndpoint(_Operation):
 
     DESCRIPTION = "show_description", "GET", "/openapi.json"
     VERSION = "show_version", "GET", "/version"
+    METADATA = "show_metadata", "GET", "/metadata"
     CURRENT_USER = "show_user", "GET", "/user"
     CURRENT_TOKEN = "show_token", "GET", "/personal_access_tokens/self"
     PAGES = "list_pages", "GET", "/{owner}/{id}/wikis"
@@ -95,6 +97,8 @@ class OtherEndpoint(_Operation):
     PAGE_DELETE = "delete_page", "DELETE", "/{owner}/{id}/wikis/{slug}"
     ATTACHMENT = "upload_attachment", "POST", "/{owner}/{id}/wikis/attachments"
     COMMENTS = "list_comments", "GET", _NOTES
+    COMMENT = "show_comment", "GET", f"{_NOTES}/{{note_id}}"
+    COMMENT_CREATE = "create_comment", "POST", _NOTES
     GROUPS = "list_groups", "GET", "/groups"
     GROUP = "show_group", "GET", "/groups/{id}"
     SUBGROUPS = "list_subgroups", "GET", "/groups/{id}/subgroups"
@@ -112,9 +116,19 @@ class OtherEndpoint(_Operation):
     SEARCH = "search_everywhere", "GET", "/search"
     OWNER_SEARCH = "search_owner", "GET", "/{owner}/{id}/search"
     GROUP_CREATE = "create_group", "POST", "/groups"
+    BRANCHES = "list_branches", "GET", "/projects/{id}/repository/branches"
+    EVENTS = "list_events", "GET", "/projects/{id}/events"
+    ISSUES = "list_issues", "GET", "/projects/{id}/issues"
+    MERGE_REQUESTS = "list_merge_requests", "GET", "/projects/{id}/merge_requests"
+    LABELS = "list_labels", "GET", "/projects/{id}/labels"
+    CLUSTER_AGENTS = "list_cluster_agents", "GET", "/projects/{id}/cluster_agents"
     TRANSFER = "transfer_project", "PUT", "/projects/{id}/transfer"
+    IMPORT = "show_import", "GET", "/projects/{id}/import"
     UPLOADED = "show_upload", "GET", "/projects/{id}/uploads/{secret}/{file_name}"
+    CUSTOM_ATTRIBUTES = "list_custom_attributes", "GET", _ATTRIBUTES
+    CUSTOM_ATTRIBUTE = "show_custom_attribute", "GET", _ATTRIBUTE
     SET_CUSTOM_ATTRIBUTE = "set_custom_attribute", "PUT", _ATTRIBUTE
+    DELETE_CUSTOM_ATTRIBUTE = "delete_custom_attribute", "DELETE", _ATTRIBUTE
 
 
 AnyEndpoint = Endpoint | OtherEndpoint

@@ -197,6 +197,21 @@ class CurrentUserRecord(UserRecord, frozen=True, kw_only=True):
     """Sent to administrators only."""
 
 
+class KasRecord(AddressedRecord, frozen=True, kw_only=True, rename="camel"):
+    """The server of agents that a service may have."""
+
+    enabled: bool = False
+    external_url: str | None = None
+    version: str | None = None
+
+
+class MetadataRecord(VersionRecord, frozen=True, kw_only=True):
+    """``GET /metadata``."""
+
+    kas: KasRecord = KasRecord()
+    enterprise: bool = False
+
+
 class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """An answer in a few words."""
 

@@ -406,6 +406,8 @@ class Snapshot(Struct, frozen=True):
     copies: Mapping[Slug, Problem] = field(default_factory=dict)
     """Pages by names that other programs give to copies of a file, with what is said of
     each that is not on the wiki already: it is not put there."""
+    likely_copies: Mapping[Slug, Mapping[Slug, Problem]] = field(default_factory=dict)
+    """The same of those that are copies if they are like one of these pages."""
     elsewhere: Mapping[str, Problem] = field(default_factory=dict)
     """Pages and other paths that may be kept elsewhere, with what is said of each that
     the wiki has or links to."""

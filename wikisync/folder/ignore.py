@@ -74,6 +74,8 @@ class Names(Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     """A regular expression for the whole name; of a copy, for its stem or its end."""
     example: str
+    is_sure: bool = True
+    """False where people give such names as well, so that the texts must be alike."""
 
 
 class Stubs(Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,6 +99,7 @@ class Foreign(Struct, frozen=True, forbid_unknown_fields=True):
     files: tuple[Names, ...]
     copies: tuple[Names, ...]
     weak_copies: tuple[Names, ...]
+    copy_of: Names
     stubs: tuple[Stubs, ...]
 
 
@@ -125,13 +128,15 @@ _FOLDER = re.compile(
     )
 )
 _COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in FOREIGN.copies)
-_WEAK_COPIES = tuple((c.who, re.compile(c.pattern)) for c in FOREIGN.weak_copies)
+_WEAK_COPIES = tuple((copy, re.compile(copy.pattern)) for copy in FOREIGN.weak_copies)
+_COPY_OF = re.compile(FOREIGN.copy_of.pattern)
 _MAY_BE_COPY = re.compile(
     # each begins with one character and not a class: then the search skips fast
     r"onfli|case clash|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
-    r"|çak[ıi]ş|~|\.orig|\.bak|\.osync|\.path[12]\."
+    r"|çak[ıi]ş|~| [2-9]\.| \d\d\.|\(\d\d?\)\.|\.orig|\.bak|\.osync|\.path[12]\."
     r"|\.(?:base|local|remote|backup)[._]|_(?:base|local|remote|backup)[._]"
-    r"|-(?:desktop|laptop|win|minwinpc)-|copy"
+    r"|-(?:desktop|laptop|win|minwinpc)-|-(?:pc|laptop|mbp)[-.]|macbook|imac"
+    r"|mac[ -](?:mini|studio)|copy|copi[ae]|cópia|kopi|kopya|копия|副本|コピー"
 )
 """Something of each of them is in it, in small letters; it is not in most names."""
 _STUBS = {ending: stubs for stubs in FOREIGN.stubs for ending in stubs.endings}
@@ -180,19 +185,21 @@ def may_be_copy(name: str) -> bool:
     return _MAY_BE_COPY.search(name.lower()) is not None
 
 
-def copiers(stem: str) -> Iterator[tuple[str, str]]:
+def copiers(stem: str) -> Iterator[tuple[str, str, bool]]:
     """Who gives such stems to copies of files that were changed in two places.
 
-    Yields each program, and the stem beside which it counts, with the same extension,
-    or ``""``.
+    Yields each program, the stem beside which it counts, with the same extension, or
+    ``""``; and whether the names are enough, whatever the texts are.
     """
     for who, copy in _COPIES:
         if copy.fullmatch(stem):
-            yield who, ""
+            yield who, "", True
+    if (prefix := _COPY_OF.match(stem)) is not None:
+        yield FOREIGN.copy_of.who, stem[prefix.end() :], FOREIGN.copy_of.is_sure
     for end in range(len(stem) - 1, 0, -1):
-        for who, copy in _WEAK_COPIES:
+        for names, copy in _WEAK_COPIES:
             if copy.fullmatch(stem, end):
-                yield who, stem[:end]
+                yield names.who, stem[:end], names.is_sure
 
 
 def stub_of(name: str) -> Stub | None:

@@ -143,6 +143,7 @@ class PageFolder:
             ignored=frozenset(scanned.ignored),
             busy=_busy_pages(scanned),
             copies=scanned.copies,
+            likely_copies=scanned.likely_copies,
             elsewhere=scanned.elsewhere,
         )
         return self._snapshot

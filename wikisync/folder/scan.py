@@ -73,6 +73,8 @@ class ScannedFolder(Struct):
     """Folders with pages below them that have the name of a page's file."""
     copies: dict[Slug, Problem] = field(default_factory=dict)
     """Pages by names that other programs give to copies, with what is said of each."""
+    likely_copies: dict[Slug, dict[Slug, Problem]] = field(default_factory=dict)
+    """The same of those that are copies if they are like one of these pages."""
     elsewhere: dict[str, Problem] = field(default_factory=dict)
     """Pages and other paths for which stubs may stand, with what is said of each that
     the wiki has or links to."""
@@ -238,7 +240,7 @@ class _Scan:
                         self._found.elsewhere[page[0] if page else paths[0]] = problem
 
     def _find_copies(self) -> None:
-        """Pages by names that other programs give to copies."""
+        """Pages by names that other programs give to copies, and those that may be."""
         there = {(page.slug, page.format) for page in self._pages}
         there.update(page for path in self._found.hidden if (page := _page_at(path)))
         for path, slug in self._may_be_copies.items():
@@ -247,12 +249,16 @@ class _Scan:
             folder, slash, name = path.rpartition("/")
             split = split_extension(name)
             assert split, path
-            for who, stem in ignore.copiers(split[0]):
+            for who, stem, is_sure in ignore.copiers(split[0]):
+                copy = copy_of_page(path, who)
                 # by their pages, for two names can differ in the form of Unicode alone
                 original = parse_path(folder + slash + stem + name[len(split[0]) :])
-                if not stem or original in there:
-                    self._found.copies[slug] = copy_of_page(path, who)
+                if not stem or (is_sure and original in there):
+                    self._found.copies[slug] = copy
                     break
+                if original is not None:
+                    likely = self._found.likely_copies.setdefault(slug, {})
+                    likely[original[0]] = copy
 
     def _see_files(self, descriptor: int, folder: str) -> list[str]:
         """See what is in a folder; gives the folders in it that are not ignored."""

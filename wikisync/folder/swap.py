@@ -378,6 +378,24 @@ class FolderWriter:
             elif self._modes == PERSONS:
                 inherit_owner(parent, new)
                 inherit_access(parent, new)
+                self._give_back(new, write)
+
+    def _give_back(self, new: int, write: FileWrite) -> None:
+        """Give a file what the last one of its path had, while the trash keeps that.
+
+        So a page that only its owner may read is still such a one when it comes back.
+        """
+        path = write.path
+        if self._trash is None:
+            return
+        with suppress(FileNotFoundError), self._trash.opened_file(path) as old:
+            before, now = (
+                set(text.split(b"\n")) - {b""}
+                for text in (safe_open.read_all(old, path), write.content)
+            )
+            # an earlier text may be a small part of the last one
+            if 2 * len(before & now) >= min(len(before), len(now)):
+                keep_attributes(old, new, path, mode_max=self._modes)
 
     def _fsync(self, count: int, one_by_one: Callable[[], None]) -> None:
         try:

@@ -62,6 +62,8 @@ class Trashed(Struct, frozen=True):
     """In bytes."""
     file: str
     """Its name in its folder in the trash."""
+    is_file: bool = False
+    """It was the file of its path, with owner and mode, and not only a text of it."""
 
     @property
     def slug(self) -> Slug | None:
@@ -90,6 +92,8 @@ class Trash:
         self._kept_bytes = kept_bytes
         self._size = 0
         self._purged_at: float | None = None
+        self._files: dict[str, Trashed] | None = None
+        """The last file that was removed from each path; None while not asked for."""
 
     def keep(self, folder: int, name: str, path: str, why: str) -> Trashed:
         """Keep a file that is to be removed; PreconditionFailed where it is gone."""
@@ -100,7 +104,7 @@ class Trash:
             except FileNotFoundError as exc:
                 raise PreconditionFailed(f"{path} is gone") from exc
 
-        return self._add(path, why, fill)
+        return self._add(path, why, fill, is_file=True)
 
     def put(self, path: str, content: bytes, why: str) -> Trashed:
         """Keep a text that has no file of its own."""
@@ -140,6 +144,20 @@ class Trash:
         except FileNotFoundError as exc:
             raise NotFound(f"{entry.path} is not in the trash any more") from exc
 
+    @contextmanager
+    def opened_file(self, path: str) -> Iterator[int]:
+        """The file that was removed from a path last; FileNotFoundError without one."""
+        if self._files is None:
+            kept = self.entries()[::-1]
+            self._files = {entry.path: entry for entry in kept if entry.is_file}
+        entry = self._files.get(path)
+        if entry is None:
+            raise FileNotFoundError(path)
+        with self._opened(entry.id) as folder:
+            descriptor = safe_open.open_file(folder, entry.file, path)
+            with safe_open.closing(descriptor):
+                yield descriptor
+
     def drop(self, entry: Trashed) -> None:
         """Remove an entry for good."""
         self._remove(entry.id, entry.file)
@@ -160,7 +178,14 @@ class Trash:
             gone += 1
         return gone
 
-    def _add(self, path: str, why: str, fill: Callable[[int, str], int]) -> Trashed:
+    def _add(
+        self,
+        path: str,
+        why: str,
+        fill: Callable[[int, str], int],
+        *,
+        is_file: bool = False,
+    ) -> Trashed:
         if len(why) > WHY_CHARS_MAX:
             why = f"{why[:WHY_CHARS_MAX]}..."
         now = self._clock()
@@ -171,7 +196,9 @@ class Trash:
         try:
             with self._opened(entry_id, makes=True) as folder:
                 size = fill(folder, file)
-                entry = Trashed(entry_id, self._wiki, path, why, now, size, file)
+                entry = Trashed(
+                    entry_id, self._wiki, path, why, now, size, file, is_file
+                )
                 _write_new(folder, RECORD, _record_of(entry), path)
                 for way in (file, RECORD):
                     fsync_file(folder, way)
@@ -185,6 +212,8 @@ class Trash:
                 raise safe_open.folder_error("keep a copy of", path, exc) from exc
             raise
         self._size += size
+        if is_file and self._files is not None:
+            self._files[path] = entry
         is_due = self._purged_at is None or now - self._purged_at >= PURGE_EVERY_S
         if is_due or self._size > self._kept_bytes:
             with suppress(FolderError):

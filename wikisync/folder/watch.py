@@ -1,10 +1,10 @@
-"""Hints that something below some folders changed: by events, else by polling.
+"""Hints that something below some folders changed: by events, else by walking.
 
 A hint says where to scan, never what happened: events come in no order, and a full
 queue loses them.  They come from the backend of watchfiles, which its manual describes:
 the ``watch`` of the package begins only once somebody waits.  Where the system has no
-watch left, of which watchfiles says nothing, it polls the folders, with a notice, and
-events are tried again.
+watch left, of which watchfiles says nothing, the folders are walked now and then, with
+a notice, and events are tried again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -24,9 +24,10 @@ from msgspec import Struct
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from wikisync.core.model import Problem
+from wikisync.core.system.file_status import FileStatus, status_of
 from wikisync.core.system.libc import check_watches_left
 from wikisync.errors import FolderError
-from wikisync.folder.ignore import is_ignored_file
+from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
 from wikisync.folder.naming import attachment_path, is_hidden
 from wikisync.folder.workspace import FolderIdentity, current_folder
 
@@ -43,15 +44,17 @@ ROOTS_INTERVAL_S = 1.0
 """How often the roots themselves are checked ..."""
 IDLE_ROOTS_INTERVAL_S = 3.0
 """... and after a while without a change."""
-POLL_MS = 5_000
-"""Between two looks at all files, where there are no events."""
+SCAN_INTERVAL_S = 2.0
+"""Between two walks through the folders, where there are no events."""
+SCAN_SHARE_MAX = 0.02
+"""Part of the time that walks may take; large folders are walked through less often."""
 RETRY_INTERVAL_S = 60.0
-"""How long folders are polled before events are tried again."""
+"""How long folders are walked through before events are tried again."""
 PATHS_MAX = 5_000
 """More changed paths than this are reported as everything."""
 
 NO_EVENTS = "watch-limit"
-"""Code of the notice that folders are polled."""
+"""Code of the notice that folders are walked through."""
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +102,14 @@ def is_watched(path: str) -> bool:
 
 def open_events(roots: Sequence[str]) -> EventSource:
     """Watch folders with everything below them; raises where not all can be watched."""
-    source = _notify(roots, polls=False)
+    source = RustNotify(
+        list(roots),
+        debug=False,
+        force_polling=False,
+        poll_delay_ms=0,
+        recursive=True,
+        ignore_permission_denied=True,
+    )
     try:
         check_watches_left(roots[0])
     except OSError:
@@ -108,19 +118,8 @@ def open_events(roots: Sequence[str]) -> EventSource:
     return source
 
 
-def _notify(roots: Sequence[str], *, polls: bool) -> EventSource:
-    return RustNotify(
-        list(roots),
-        debug=False,
-        force_polling=polls,
-        poll_delay_ms=POLL_MS if polls else 0,
-        recursive=True,
-        ignore_permission_denied=True,
-    )
-
-
 def log_notice(problem: Problem) -> None:
-    """Log that folders are polled."""
+    """Log that folders are walked through."""
     log.warning("%s (%s)", problem, problem.hint)
 
 
@@ -186,24 +185,23 @@ class _Watched:
     def __init__(self, roots: Sequence[Path], how: _How) -> None:
         self._roots = tuple(os.path.abspath(root) for root in roots)  # noqa: PTH100 - strings
         self._how = how
-        self._watch: _Events | _Absent | None = None
+        self._watch: _Events | _Walks | None = None
         """As they are watched until one of the roots is another one."""
 
-    def open(self) -> _Events | _Absent:
-        """Watch them by events where that is possible, else by polling."""
+    def open(self) -> _Events | _Walks:
+        """Watch them by events where that is possible, else by walks."""
         held, problem = _Roots(self._roots), None
-        self._watch = _Absent(held, self._how)
-        # one that is gone since it was listed is waited for
-        with contextlib.suppress(FileNotFoundError):
-            if held.present:
-                try:
-                    events = self._how.events(held.present)
-                except FileNotFoundError:
-                    raise
-                except (OSError, WatchfilesRustInternalError) as exc:
-                    problem = _no_events(exc)
-                    events = _notify(held.present, polls=True)
-                self._watch = _Events(held, self._how, events, problem)
+        if held.present:
+            try:
+                events = self._how.events(held.present)
+            except FileNotFoundError:
+                pass  # gone since it was listed; the next walk reports it
+            except (OSError, WatchfilesRustInternalError) as exc:
+                problem = _no_events(exc)
+            else:
+                self._watch = _Events(held, self._how, events)
+                return self._watch
+        self._watch = _Walks(held, self._how, problem)
         return self._watch
 
     def close(self) -> None:
@@ -247,12 +245,11 @@ class _Roots:
 
 
 class _Events:
-    """Folders of which the system reports changes; polled, where it has a problem."""
+    """Folders of which the system reports changes."""
 
-    def __init__(
-        self, roots: _Roots, how: _How, source: EventSource, problem: Problem | None
-    ) -> None:
-        self.problem = problem
+    problem: Problem | None = None
+
+    def __init__(self, roots: _Roots, how: _How, source: EventSource) -> None:
         self._roots = roots
         self._how = how
         self._source = source
@@ -275,9 +272,9 @@ class _Events:
         found: set[str] = set()
         for _, path in raw if isinstance(raw, set) else ():
             inside = self._roots.relative(path)
-            if inside == "" and self.problem is None:
+            if inside == "":
                 return None
-            if inside and self._how.is_wanted(inside):
+            if inside is not None and self._how.is_wanted(inside):
                 found.add(path)
         if found:
             self._last_change = time.monotonic()
@@ -286,7 +283,7 @@ class _Events:
 
     def _has_watches_for(self, found: set[str]) -> bool:
         """Whether folders that were made, and need watches, got them."""
-        if self.problem is not None or not any(map(os.path.isdir, found)):
+        if not any(map(os.path.isdir, found)):
             return True
         try:
             check_watches_left(self._roots.present[0])
@@ -298,29 +295,64 @@ class _Events:
         self._source.close()
 
 
-class _Absent:
-    """Folders that are waited for."""
+class _Walks:
+    """Folders that are walked through, or that are waited for."""
 
-    problem: Problem | None = None
-
-    def __init__(self, roots: _Roots, how: _How) -> None:
+    def __init__(self, roots: _Roots, how: _How, problem: Problem | None) -> None:
+        self.problem = problem
         self._roots = roots
         self._how = how
+        self._known, self._next = self._walk()
 
     def wait(self) -> set[str] | None:
         """As that of ``_Events``."""
-        self._how.stop.wait(ROOTS_INTERVAL_S)
-        return set() if self._how.stop.is_set() or self._roots.are_same() else None
+        self._how.stop.wait(min(ROOTS_INTERVAL_S, SCAN_INTERVAL_S))
+        if self._how.stop.is_set():
+            return set()
+        if not self._roots.are_same():
+            return None
+        if time.monotonic() < self._next:
+            return set()
+        before = self._known
+        self._known, self._next = self._walk()
+        return {path for path, _ in before.items() ^ self._known.items()}
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def _walk(self) -> tuple[Mapping[str, FileStatus], float]:
+        started = time.monotonic()
+        found: dict[str, FileStatus] = {}
+        for root in self._roots.present:
+            for path in _files(root, self._how.is_wanted, self._how.stop):
+                with contextlib.suppress(OSError):
+                    found[path] = status_of(os.lstat(path))
+        now = time.monotonic()
+        pause = max(SCAN_INTERVAL_S, (now - started) / SCAN_SHARE_MAX)
+        return found, now + pause
+
+
+def _files(root: str, is_wanted: IsWanted, stop: threading.Event) -> Iterator[str]:
+    waiting = [root]
+    while waiting and not stop.is_set():
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if not is_ignored_folder(entry.name):
+                            waiting.append(entry.path)
+                    elif is_wanted(entry.path[len(root) + 1 :]):
+                        yield entry.path
+        except OSError:
+            continue
 
 
 def _no_events(exc: Exception) -> Problem:
     return Problem(
         NO_EVENTS,
         "the watch on the folders",
-        f"{getattr(exc, 'strerror', None) or exc}; all files are checked"
-        f" every {POLL_MS / 1000:.0f} seconds instead",
+        f"{getattr(exc, 'strerror', None) or exc}; they are scanned instead, small ones"
+        " every 2 seconds and large ones less often",
         "raise the limit: sysctl fs.inotify.max_user_watches=524288",
     )

@@ -14,7 +14,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
@@ -161,6 +161,8 @@ class StateMatch(Enum):
     SAME = "same"
     COPIED = "copied"
     """It was copied or moved, or the state is another's: no deletes this cycle."""
+    SHARED = "shared"
+    """It is back where it was before: two machines use one state in turn."""
 
 
 def adopt(private: Path) -> Identity:
@@ -178,11 +180,13 @@ def adopt(private: Path) -> Identity:
     return _identity(private, marker)
 
 
-def state_match(private: Path, recorded: Identity | None) -> StateMatch:
+def state_match(
+    private: Path, recorded: Identity | None, earlier: Collection[Identity] = ()
+) -> StateMatch:
     """See whether this is the workspace that the state knows.
 
-    ``recorded`` is what ``adopt`` gave, None before the first sync.  Halted
-    where the state knows a workspace, and here is no marker of one.
+    ``recorded`` and ``earlier`` are what ``adopt`` gave, None before the first sync.
+    Halted where the state knows a workspace, and here is no marker of one.
     """
     marker = _marker(private)
     if recorded is None:
@@ -194,8 +198,14 @@ def state_match(private: Path, recorded: Identity | None) -> StateMatch:
             hint="if its disk is not mounted, mount it; to accept the folder as it is,"
             " run wikisync adopt, which deletes nothing",
         )
-    is_same = _identity(private, marker) == recorded
-    return StateMatch.SAME if is_same else StateMatch.COPIED
+    now = _identity(private, marker)
+    if now == recorded:
+        return StateMatch.SAME
+    # a disk may have another number after each start, its machine is the same
+    is_back = any(
+        now == one or now.machine == one.machine != recorded.machine for one in earlier
+    )
+    return StateMatch.SHARED if is_back else StateMatch.COPIED
 
 
 def _marker(private: Path) -> str | None:

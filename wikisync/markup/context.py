@@ -13,6 +13,7 @@ from contextvars import ContextVar
 
 from msgspec import Struct
 
+from wikisync.core.model import Slug
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine
 
 PAGE_SECONDS_MAX = 10.0
@@ -39,8 +40,9 @@ def include_nothing(_target: str) -> str | None:
 
 
 class ParseContext(Struct, frozen=True):
-    """What a page may include, and what renders it."""
+    """The page that is being parsed, and what it may include."""
 
+    slug: Slug
     include: Include = include_nothing
     engine: MarkdownEngine = "auto"
     asciidoc_engine: AsciidocEngine = "auto"

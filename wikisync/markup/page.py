@@ -261,7 +261,7 @@ def front_html(
     """What the format's parser gives of a page that is split at its front matter."""
     module = load_parser(page.format)
     engines = options.engine, options.asciidoc_engine
-    context = ParseContext(include, *engines)
+    context = ParseContext(page.slug, include, *engines)
     html: str = module.to_html(front.body, context)
     if page.format not in PARSERS:
         html = NOT_RENDERED + html

@@ -19,6 +19,8 @@ from wikisync.service.editing import CommitPlan
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, is_regular
 
+SIGN_IN_PATH = "/users/sign_in"
+
 _UNCLEAN = re.compile(r"[^\w.\-+]")
 _IMAGES = frozenset({"bmp", "gif", "ico", "jpeg", "jpg", "png", "svg", "tiff", "webp"})
 _MEDIA = _IMAGES | frozenset(
@@ -77,6 +79,15 @@ async def readable_owner(call: Call, caller: Caller) -> Owner | None:
         return None
     verdict = call.judge_wiki(owner, caller, Operation.READ)
     return owner if verdict is Verdict.ALLOWED else None
+
+
+async def show_sign_in(_call: Call) -> web.Response:
+    """The page that the file route leads to when it wants a session."""
+    return web.Response(
+        text="<!DOCTYPE html><html><head><title>Sign in</title></head>"
+        "<body><form><input name=user></form></body></html>",
+        content_type="text/html",
+    )
 
 
 def clean_name(name: str, chars_max: int) -> str:

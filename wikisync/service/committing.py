@@ -5,11 +5,13 @@ Called by ``repository``, and where something is written under its lock.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pygit2
 from msgspec import Struct
 
+from wikisync.contract.project_schema import CommitRecord
 from wikisync.core.git_trees import DIRECTORY, TreeMissing, tree_entries
 from wikisync.core.system.private import make_private_folder
 from wikisync.service.answers import disk_error, disk_refusal
@@ -17,6 +19,7 @@ from wikisync.service.editing import CommitPlan
 from wikisync.service.tree import Read, RepositoryFile
 
 FILE_MODE = 0o100644
+SHORT_ID_CHARS = 8
 _MOVED = "not the first parent"
 """Git says so where a branch points elsewhere than a moment ago."""
 
@@ -179,6 +182,41 @@ def tree_reader(repository: pygit2.Repository) -> Read:
         return bytes(repository.read(pygit2.Oid(raw=tree))[1])
 
     return read
+
+
+def record_of(commit: pygit2.Commit) -> CommitRecord:
+    """What a commit says of itself; of texts that are no UTF-8 what can be read."""
+    message = _readable(commit.raw_message)
+    made = _moment(commit.committer)
+    return CommitRecord(
+        id=str(commit.id),
+        short_id=str(commit.id)[:SHORT_ID_CHARS],
+        created_at=made,
+        parent_ids=tuple(str(parent) for parent in commit.parent_ids),
+        title=message.partition("\n")[0],
+        message=message,
+        author_name=_readable(commit.author.raw_name),
+        author_email=_readable(commit.author.raw_email),
+        authored_date=_moment(commit.author),
+        committer_name=_readable(commit.committer.raw_name),
+        committer_email=_readable(commit.committer.raw_email),
+        committed_date=made,
+    )
+
+
+def _moment(signature: pygit2.Signature) -> str:
+    """When somebody signed, by their own clock."""
+    try:
+        zone = timezone(timedelta(minutes=signature.offset))
+        moment = datetime.fromtimestamp(signature.time, zone)
+    except (ValueError, OverflowError, OSError):
+        # anybody may write any number into a commit
+        moment = datetime.fromtimestamp(0, UTC)
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _readable(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 DEFAULT_BRANCH = "main"

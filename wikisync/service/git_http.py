@@ -26,12 +26,13 @@ from wikisync.service.bodies import call_for_body, spool_folder
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.committing import GitRefused
 from wikisync.service.git_process import GitFailed, GitInput, GitRunner, Sink, ignore
+from wikisync.service.page_ids import moves_between, update_page_ids
 from wikisync.service.projects.parts import judge_repository
 from wikisync.service.repository import WikiRepository, WikiStorage
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB, MIB, GitService
 from wikisync.service.tables import Tables
-from wikisync.service.tree import TreeTooLarge
+from wikisync.service.tree import TreeTooLarge, WikiTree
 
 log = logging.getLogger(__name__)
 
@@ -149,10 +150,25 @@ async def receive_pack(call: Call, part: Part) -> web.StreamResponse:
 
         report, before, after = await visit.storage.receive(push)
     if before is None or after is None or before.commit != after.commit:
-        if part == "code":
-            await jobs.refresh_code(call.service, visit.owner.id)
-        visit.storage.note_write(visit.caller.person.id)
+        await _follow(call, visit, before, after)
     return web.Response(body=report, headers=headers)
+
+
+async def _follow(
+    call: Call, visit: Visit, before: WikiTree | None, after: WikiTree | None
+) -> None:
+    service = call.service
+    if visit.part == "code":
+        await jobs.refresh_code(service, visit.owner.id)
+    elif before is not None and after is not None:
+        # else which pages moved cannot be known
+        moved, gone = moves_between(before, after)
+        if moved or gone:
+            owner = visit.owner
+            await service.records.ask(
+                update_page_ids, owner.kind, owner.id, moved, gone
+            )
+    visit.storage.note_write(visit.caller.person.id)
 
 
 async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:

@@ -1,4 +1,4 @@
-"""Who is who: /version, /user, the token itself, and /users."""
+"""Who is who: /version, /metadata, /user, the token itself, and /users."""
 
 from aiohttp import web
 from msgspec import UNSET
@@ -19,6 +19,19 @@ async def show_version(call: Call) -> web.Response:
     profile = call.service.settings.profile
     return json_answer(
         schema.VersionRecord(version=profile.version, revision=profile.revision)
+    )
+
+
+async def show_metadata(call: Call) -> web.Response:
+    """``GET /metadata``."""
+    await call.signed_in("user")
+    profile = call.service.settings.profile
+    return json_answer(
+        schema.MetadataRecord(
+            version=profile.version,
+            revision=profile.revision,
+            enterprise=profile.is_enterprise,
+        )
     )
 
 

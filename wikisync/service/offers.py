@@ -16,7 +16,15 @@ from wikisync.contract.parameters import parameters_of
 from wikisync.contract.routes import API_PREFIX, AnyEndpoint, Endpoint
 from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.core.model import OwnerKind
-from wikisync.service import attachments, git_http, groups, identity, search, wikis
+from wikisync.service import (
+    attachments,
+    comments,
+    git_http,
+    groups,
+    identity,
+    search,
+    wikis,
+)
 from wikisync.service.access import Act
 from wikisync.service.access import Operation as WikiOperation
 from wikisync.service.answers import bytes_answer
@@ -63,6 +71,12 @@ PROJECT = msgspec.defstruct(
 PROJECTS = list[PROJECT]  # type: ignore[valid-type]
 GROUPS = list[records.ProjectGroupRecord]
 ATTRIBUTE = records.CustomAttributeRecord
+NONE = tuple[()]
+"""The answer of a list that is always empty."""
+_EMPTY = (
+    *(Other.EVENTS, Other.ISSUES, Other.MERGE_REQUESTS, Other.LABELS),
+    Other.CLUSTER_AGENTS,
+)
 _WIKI_ROWS: tuple[Row, ...] = (
     (Other.PAGES, wikis.list_pages, list[schema.WikiPageRecord]),
     (Other.PAGE_CREATE, wikis.create_page, schema.WikiPageRecord),
@@ -70,6 +84,9 @@ _WIKI_ROWS: tuple[Row, ...] = (
     (Other.PAGE, wikis.show_page, schema.WikiPageRecord),
     (Other.PAGE_EDIT, wikis.edit_page, schema.WikiPageRecord),
     (Other.PAGE_DELETE, wikis.delete_page, NoJson.NOTHING),
+    (Other.COMMENTS, comments.list_comments, list[schema.CommentRecord]),
+    (Other.COMMENT, comments.show_comment, schema.CommentRecord),
+    (Other.COMMENT_CREATE, comments.create_comment, schema.CommentRecord),
 )
 _OWNER_ROWS: tuple[Row, ...] = (
     (Other.OWNER_SEARCH, search.search_wikis, list[schema.BlobRecord]),
@@ -85,6 +102,7 @@ _OWNER_ROWS: tuple[Row, ...] = (
 _API_ROWS: tuple[Row, ...] = (
     (Other.DESCRIPTION, show_description, dict[str, object]),
     (Other.VERSION, identity.show_version, schema.VersionRecord),
+    (Other.METADATA, identity.show_metadata, schema.MetadataRecord),
     (Other.CURRENT_USER, identity.show_user, schema.CurrentUserRecord),
     (Other.CURRENT_TOKEN, identity.show_token, schema.TokenRecord),
     (Endpoint.LIST, reading.list_projects, PROJECTS),
@@ -93,11 +111,14 @@ _API_ROWS: tuple[Row, ...] = (
     (Endpoint.SHOW, reading.show_project, PROJECT),
     (Endpoint.EDIT, edits.edit_project, PROJECT),
     (Endpoint.DELETE, acts.delete_project, schema.MessageRecord),
+    (Other.BRANCHES, parts.list_branches, list[records.BranchRecord]),
+    *((one, parts.show_empty_list, NONE) for one in _EMPTY),
     (Endpoint.USERS, reading.list_users, list[schema.UserRecord]),
     (Endpoint.GROUPS, reading.list_groups, GROUPS),
     (Endpoint.SHARE_LOCATIONS, reading.list_share_locations, GROUPS),
     (Endpoint.STARRERS, reading.list_starrers, list[records.StarrerRecord]),
     (Endpoint.LANGUAGES, reading.show_languages, dict[str, float]),
+    (Other.IMPORT, reading.show_import, records.ImportRecord),
     (Endpoint.FORK_LIST, reading.list_forks, PROJECTS),
     (Endpoint.FORK, acts.fork_project, PROJECT),
     (Endpoint.STAR, acts.star_project, PROJECT),
@@ -111,7 +132,10 @@ _API_ROWS: tuple[Row, ...] = (
     (Endpoint.UPLOAD, parts.upload_file, records.UploadRecord),
     (Other.UPLOADED, parts.show_upload, NoJson.FILE),
     (Endpoint.IMPORT_MEMBERS, acts.import_members, records.MembersImportRecord),
+    (Other.CUSTOM_ATTRIBUTES, acts.list_custom_attributes, list[ATTRIBUTE]),
+    (Other.CUSTOM_ATTRIBUTE, acts.show_custom_attribute, ATTRIBUTE),
     (Other.SET_CUSTOM_ATTRIBUTE, acts.set_custom_attribute, ATTRIBUTE),
+    (Other.DELETE_CUSTOM_ATTRIBUTE, acts.delete_custom_attribute, NoJson.NOTHING),
     (Endpoint.USER_LIST, reading.list_user_projects, PROJECTS),
     (Endpoint.CONTRIBUTED_LIST, reading.list_user_projects, PROJECTS),
     (Endpoint.STARRED_LIST, reading.list_user_projects, PROJECTS),
@@ -195,7 +219,10 @@ def route_table() -> list[tuple[str, str, Target]]:
     of_group = Target(wiki, kind="group", is_paid=True)
     shows = {
         "/-/project/{id}/uploads/{secret}/{file_name}": Target(parts.show_upload),
+        "/{full_path}/-/blob/{path}": Target(parts.show_code_file),
+        "/{full_path}/-/raw/{path}": Target(parts.show_code_file),
         "/uploads/-/system/project/avatar/{id}/{file_name}": Target(parts.show_avatar),
+        attachments.SIGN_IN_PATH: Target(attachments.show_sign_in),
         group: of_group,
         group + "/{path}": of_group,
         "/{full_path}/-/wikis": Target(wiki),

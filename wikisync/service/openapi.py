@@ -39,6 +39,8 @@ SEGMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "group_id": ("integer", "Number of the group."),
         "source_id": ("integer", "Number of the project whose members are taken."),
         "slug": ("string", "Percent-encoded slug of the page."),
+        "page_id": ("integer", "The page's wiki_page_meta_id."),
+        "note_id": ("integer", "Number of the comment."),
         "key": ("string", "Name of the attribute."),
         "secret": ("string", "The part of the address that cannot be guessed."),
         "file_name": ("string", "Name of the file."),

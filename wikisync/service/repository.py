@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pygit2
 
+from wikisync.contract.project_schema import CommitRecord
 from wikisync.core.system.private import make_private_folder
 from wikisync.service import committing
 from wikisync.service.answers import invalid, not_found, unreadable
@@ -110,6 +111,15 @@ class WikiRepository:
         with self._held() as repository:
             name = f"refs/heads/{branch}"
             return repository is not None and name in repository.references
+
+    def branches(self) -> list[tuple[str, CommitRecord]]:
+        """Every branch by name, with its last commit."""
+        with self._held() as repository:
+            if repository is None:
+                return []
+            found = repository.branches.local
+            commits = {name: found[name].peel(pygit2.Commit) for name in sorted(found)}
+            return [(name, committing.record_of(one)) for name, one in commits.items()]
 
     def show_branch(self, branch: str) -> None:
         """Make a branch that is there the one whose files are shown."""

@@ -155,7 +155,21 @@ CREATE TABLE contribution (
     last_at TEXT NOT NULL, PRIMARY KEY (user_id, project_id)
 ) STRICT;
 CREATE INDEX contribution_project ON contribution (project_id);
+CREATE TABLE page_id (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
+    owner_id INTEGER NOT NULL, slug TEXT NOT NULL, UNIQUE (kind, owner_id, slug)
+) STRICT;
+CREATE TRIGGER project_page_ids AFTER DELETE ON project BEGIN
+    DELETE FROM page_id WHERE kind = 'project' AND owner_id = old.id;
+END;
 CREATE INDEX project_measuring ON project (id) WHERE is_measured = 2;
 CREATE TABLE gone_namespace (
     id INTEGER PRIMARY KEY, full_path TEXT NOT NULL, gone_at TEXT NOT NULL
 ) STRICT;
+CREATE TABLE comment (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    page_id INTEGER NOT NULL REFERENCES page_id ON DELETE CASCADE,
+    author_id INTEGER NOT NULL REFERENCES user, body TEXT NOT NULL,
+    is_internal INTEGER NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX comment_page ON comment (page_id);

@@ -22,7 +22,7 @@ from urllib.parse import unquote_to_bytes
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.core.system.connections import base_url, listening, under_way
+from wikisync.core.system.connections import base_url, is_loopback, listening, under_way
 from wikisync.core.system.locks import lock, unlock
 from wikisync.core.system.private import make_private_folder, private_opener
 from wikisync.errors import ServiceError
@@ -239,12 +239,14 @@ def _dress(
     is_json = response.content_type == answers.JSON_TYPE
     if is_json and size >= service.limits.gzip_bytes_min:
         response.headers["Vary"] = "Accept-Encoding"
-        if _wants_gzip(request):
+        if _wants_gzip(request, size, service.limits):
             response.enable_compression(web.ContentCoding.gzip)
     return response
 
 
-def _wants_gzip(request: web.BaseRequest) -> bool:
+def _wants_gzip(request: web.BaseRequest, size: int, limits: Limits) -> bool:
+    if size > limits.gzip_loopback_bytes_max and is_loopback(request.remote or ""):
+        return False
     header = request.headers.get("Accept-Encoding", "")
     for part in header.lower().split(","):
         coding, _, quality = part.partition(";")

@@ -53,6 +53,9 @@ class Limits(Struct, frozen=True):
     avatar_bytes_max: int = 200 * KIB
     description_chars_max: int = 2000
     gzip_bytes_min: int = 1 * KIB
+    gzip_loopback_bytes_max: int = 1 * MIB
+    """Larger bodies are not compressed for this machine itself, where it costs
+    three times what it saves."""
 
 
 class Profile(Struct, frozen=True):

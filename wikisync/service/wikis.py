@@ -23,6 +23,7 @@ from wikisync.service import answers, attachments, editing
 from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.hooks import Action, WikiEvent
+from wikisync.service.page_ids import moves_of_rename, update_page_ids
 from wikisync.service.pages import ShownPage, encode_list, full_list, shown_page
 from wikisync.service.rendering import RenderJob
 from wikisync.service.repository import WikiStorage
@@ -172,7 +173,7 @@ async def delete_page(call: Call) -> web.Response:
 async def _write(
     visit: _Visit, decide: Callable[[WikiTree], editing.CommitPlan], action: Action
 ) -> tuple[PageFile, bytes | None]:
-    """Commit what ``decide`` wants, and announce it.
+    """Commit what ``decide`` wants, let the records follow, and announce it.
 
     Gives the page as it is, or was before it was deleted; and its text if that is new.
     """
@@ -181,6 +182,16 @@ async def _write(
     before, change, after = await visit.wiki.change(decide, author)
     shown = before if action == "delete" else after
     page = shown.page(change.page)
+    moved: Mapping[str, str] = {}
+    gone: frozenset[str] = frozenset()
+    if change.renamed is not None:
+        moved = moves_of_rename(before, after, *change.renamed)
+    elif action == "delete" and all(other.slug != page.slug for other in after.pages):
+        gone = frozenset({page.slug})
+    if moved or gone:
+        await service.records.ask(
+            update_page_ids, visit.call.kind, visit.owner.id, moved, gone
+        )
     visit.wiki.note_write(visit.caller.person.id)
     # groups have no webhooks
     if service.settings.hooks and isinstance(visit.owner, Project):

@@ -171,8 +171,8 @@ class Watch:
             for one in result.plan.actions
             if isinstance(one, MoveRemote) and len(self._renames) < RENAMES_MAX
         }
-        is_whole = all(one.synced.results for one in self._wikis.values())
-        if self.opened.is_adopting and is_whole:
+        is_anew = self.opened.is_adopting or self.opened.is_shared
+        if is_anew and all(one.synced.results for one in self._wikis.values()):
             self.opened.note_adopted()
         self._changed.set()
 

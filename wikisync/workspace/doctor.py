@@ -129,7 +129,7 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
             yield Finding(Grade.FINE, "the workspace has not been synced yet")
         elif matched is StateMatch.SAME:
             yield Finding(Grade.FINE, "the marker belongs to this workspace")
-        else:
+        elif not opened.is_shared:
             yield Finding(
                 Grade.LOOK,
                 "the workspace was copied or moved; the next sync deletes nothing",

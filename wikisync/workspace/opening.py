@@ -59,6 +59,9 @@ from wikisync.workspace.runner import CycleOutcome, ScanScope
 
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
+EARLIER = "earlier identities"
+"""Under this name it keeps which ones it belonged to before, one a line."""
+EARLIER_MAX = 8
 ADOPTING = "adopting"
 """Under this name the state keeps that a person took the folder as it is."""
 
@@ -97,6 +100,7 @@ class OpenWorkspace(Struct, eq=False):
     is_adopting: bool
     """Its folders are taken as they are: nothing counts as deleted."""
     is_copied: bool
+    is_shared: bool
     stack: ExitStack | None
     """Ends with a workspace that is only read; None for any other."""
     lock: int | None = None
@@ -149,8 +153,13 @@ class OpenWorkspace(Struct, eq=False):
         if self.is_copied:
             yield (
                 f"{self.workspace.root} was copied or moved: it is accepted as it is,"
-                " and nothing counts as deleted this time; if two machines share it,"
-                " leave .wikisync out of that: each makes its own"
+                f" and nothing counts as deleted this time"
+            )
+        if self.is_shared:
+            yield (
+                f"{self.workspace.root} is used in two places in turn with one"
+                " .wikisync: leave .wikisync out of what is shared between them, each"
+                " makes its own; deletions wait until the next sync here"
             )
 
     def local(
@@ -299,16 +308,22 @@ class OpenWorkspace(Struct, eq=False):
                     " wiki instead, run: wikisync adopt",
                 )
         match = FolderMatch.SAME if is_known else FolderMatch.OTHER
+        if self.is_shared:
+            match = FolderMatch.SHARED
         if self.is_adopting and is_first:
             match = FolderMatch.ADOPTED
         return match, before, now
 
     def note_adopted(self) -> None:
         """The folders were scanned as they are; from now on absences count."""
+        known = (self.state.recalled(EARLIER) or "").splitlines()
+        known.append(self.state.recalled(IDENTITY) or "")
+        earlier = list(dict.fromkeys(filter(None, known)))[-EARLIER_MAX:]
+        self.state.remember(EARLIER, "\n".join(earlier))
         self.identity = adopt(self.workspace.private)
         self.state.remember(IDENTITY, str(self.identity))
         self.state.remember(ADOPTING, "")
-        self.is_adopting = False
+        self.is_adopting = self.is_shared = False
 
 
 @contextmanager
@@ -359,7 +374,9 @@ def open_workspace(
             state.remember(ADOPTING, "yes")
         matched = StateMatch.SAME
         if is_guarded:
-            matched = state_match(private, recorded)
+            known = (state.recalled(EARLIER) or "").splitlines()
+            earlier = filter(None, map(Identity.parse, known))
+            matched = state_match(private, recorded, tuple(earlier))
         is_copied = matched is StateMatch.COPIED
         opened = OpenWorkspace(
             workspace,
@@ -367,6 +384,7 @@ def open_workspace(
             recorded,
             is_adopting=is_copied or bool(state.recalled(ADOPTING)),
             is_copied=is_copied and not adopts,
+            is_shared=matched is StateMatch.SHARED and not adopts,
             stack=stack if is_read_only else None,
             lock=held,
         )

@@ -360,7 +360,7 @@ async def check_wikis(
 
 def _pages_in(listed: PageList | None) -> int:
     assert listed is not None, "unchanged since nothing"
-    return len(listed.pages)
+    return len(listed.pages) + len(listed.odd)
 
 
 def rights_of(

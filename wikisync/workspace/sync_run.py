@@ -94,10 +94,11 @@ async def sync_workspace(
         problems: list[Problem] = []
         if is_real:
             problems += say_attention(opened, done)
+            is_anew = opened.is_adopting or opened.is_shared
             is_whole = not pages and len(done) == len(workspace.config.wikis)
             # a wiki that was not scanned has not been taken as it is
             scanned = (one.results and not one.failure for one in done)
-            if opened.is_adopting and is_whole and all(scanned):
+            if is_anew and is_whole and all(scanned):
                 opened.note_adopted()
     return SyncRun(done, problems)
 

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from wikisync.core.model import Slug
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.document import (
     SERVICE_ATTRIBUTES,
@@ -15,7 +16,7 @@ from wikisync.markup.asciidoc.document import (
 )
 from wikisync.markup.context import ParseContext, include_nothing
 
-ALONE = ParseContext()
+ALONE = ParseContext(Slug("home"))
 
 
 def html_of(source: str) -> str:
@@ -24,7 +25,7 @@ def html_of(source: str) -> str:
 
 
 def html_with(source: str, pages: Mapping[str, str]) -> str:
-    return to_html(source, ParseContext(include=pages.get))
+    return to_html(source, ParseContext(Slug("home"), include=pages.get))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +126,38 @@ def test_page_that_nests_too_deeply_is_an_error_and_the_next_is_right() -> None:
 
 def test_engine_is_one_for_the_process() -> None:
     assert shared_engine() is shared_engine()
+
+
+PARTIAL = {"../partials/p.adoc": "part", "../../other/partials/q.adoc": "of another"}
+
+
+@pytest.mark.parametrize(
+    ("slug", "source", "part"),
+    [
+        ("docs/modules/ROOT/nav", "xref:a.adoc[A]", '<a href="pages/a.adoc">A</a>'),
+        (
+            "modules/m/nav-1",
+            "xref:o:a.adoc#x[A]",
+            '<a href="../o/pages/a.adoc#x">A</a>',
+        ),
+        ("modules/m/pages/b", "xref:a.adoc[A]", '<a href="a.adoc">A</a>'),
+        ("modules/m/pages/s/b", "xref:a.adoc[A]", '<a href="../a.adoc">A</a>'),
+        ("modules/m/pages/s/b", "xref:./a.adoc[A]", '<a href="a.adoc">A</a>'),
+        ("modules/m/pages/b", "image::x.png[]", '<img src="../images/x.png"'),
+        ("modules/m/pages/b", "a image:o:x.png[]", '<img src="../../o/images/x.png"'),
+        ("modules/m/pages/b", "image::https://a.b/x.png[]", 'src="https://a.b/x.png"'),
+        ("modules/m/pages/b", "link:https://a.b/x.adoc[A]", '"https://a.b/x.adoc"'),
+        ("modules/m/pages/b", "xref:1@c:m:a.adoc[A]", 'href="1@c:m:a.adoc"'),
+        ("modules/m/pages/b", "include::partial$p.adoc[]", "<p>part</p>"),
+        ("modules/m/pages/b", "include::other:partial$q.adoc[]", "<p>of another</p>"),
+        ("notes/b", "image::x.png[]", '<img src="x.png"'),
+    ],
+)
+def test_address_of_antora_starts_at_the_folder_of_its_family(
+    slug: str, source: str, part: str
+) -> None:
+    context = ParseContext(Slug(slug), include=PARTIAL.get)
+    assert part in to_html(source, context)
 
 
 def test_heading_called_footnotes_keeps_its_id() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from wikisync.core.model import Slug
 from wikisync.errors import RenderError
 from wikisync.markup.context import ParseContext
 from wikisync.markup.markdown import (
@@ -15,7 +16,7 @@ TEXTS = {"a.md": "# Title\n", "again.md": "::include{file=a.md}\n"}
 
 
 def test_text_stands_where_the_page_asks_for_it() -> None:
-    context = ParseContext(TEXTS.get)
+    context = ParseContext(Slug("home"), TEXTS.get)
     html = to_html("x\n\n::include{file=a.md}\n\ny\n", context)
     assert html == "<p>x</p>\n<h1>Title</h1>\n<p>y</p>\n"
 
@@ -27,7 +28,7 @@ def test_included_text_includes_nothing() -> None:
 
 
 def test_missing_text_is_named_in_bold_and_escaped() -> None:
-    context = ParseContext(TEXTS.get)
+    context = ParseContext(Slug("home"), TEXTS.get)
     html = to_html("::include{file=<b>*}\n", context)
     assert html.startswith("<p><strong>Cannot include ")
     assert "<b>" not in html

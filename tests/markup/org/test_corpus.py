@@ -5,6 +5,7 @@ import html
 import re
 
 from tests.support.corpus import corpus_path
+from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
 from wikisync.markup.org.document import to_html
 
@@ -24,7 +25,7 @@ def likeness(name: str, folder: str) -> float:
     path = corpus_path("org") / folder
     source = (path / "in" / f"{name}.org").read_text("utf-8")
     reference = (path / "ref" / f"{name}.html").read_text("utf-8")
-    ours = to_html(source, ParseContext())
+    ours = to_html(source, ParseContext(Slug("home")))
     # The service drops captions, this shows them as Org does.
     ours = re.sub(r"(?s)<(fig)?caption>.*?</(fig)?caption>", "", ours)
     matcher = difflib.SequenceMatcher(None, words_of(reference), words_of(ours), False)

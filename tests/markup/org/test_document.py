@@ -8,15 +8,16 @@ from collections.abc import Mapping
 import pytest
 
 from tests.support.markup import load_fixtures
+from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
 from wikisync.markup.org.document import to_html
 
 
 def html_of(source: str, pages: Mapping[str, str] | None = None) -> str:
     """HTML without the line ends that stand beside a tag."""
-    context = ParseContext()
+    context = ParseContext(Slug("home"))
     if pages is not None:
-        context = ParseContext(include=pages.get)
+        context = ParseContext(Slug("home"), include=pages.get)
     return re.sub(r"\n(?=<)|(?<=>)\n", "", to_html(source, context).strip("\n"))
 
 

@@ -9,10 +9,11 @@ import time
 import pytest
 
 from tests.support.corpus import corpus_path
+from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
 from wikisync.markup.rdoc.blocks import to_html
 
-CONTEXT = ParseContext()
+CONTEXT = ParseContext(Slug("home"))
 
 DIFFERENCES = {
     "l-www": "a link without a scheme would lead into the wiki",

@@ -7,6 +7,7 @@ other pages come out as plain relative hrefs, for the shared link filter.
 import atexit
 import importlib.util
 import os
+import posixpath
 import re
 import threading
 from collections.abc import Mapping
@@ -47,6 +48,15 @@ CHECK = re.compile(
 TAG = re.compile(r"<[A-Za-z][^<>]*>")
 ID = re.compile(rf'(\sid=")(?!{ID_PREFIX}|_footnote(?:ref|def)_)')
 
+MODULE = re.compile(r"((?:.*/)?modules/)([^/]+)/(?:pages/|partials/|[^/]+$)")
+"""Folders of a page of Antora: that of all modules, and its own."""
+RESOURCE = re.compile(
+    r"(?:(?P<module>[\w.-]+):(?!//))?"
+    r"(?:(?P<family>page|partial|example|image|attachment)\$)?(?P<path>[^:/$][^:$]*)"
+)
+"""What Antora calls a page or file; what names a component is left as it is."""
+ADDRESS = re.compile(r'(<(a|img)\b[^<>]*? (?:href|src)=")([^"#][^"]*)')
+
 _engines: dict[tuple[int, str], Engine] = {}
 _engines_lock = threading.Lock()
 
@@ -54,7 +64,14 @@ _engines_lock = threading.Lock()
 def to_html(source: str, context: ParseContext) -> str:
     """HTML of an AsciiDoc page, not yet safe."""
     engine = shared_engine(context.asciidoc_engine)
-    html = engine.render(source, SERVICE_ATTRIBUTES, context.include)
+    found = MODULE.match(context.slug)
+    include = context.include
+    if found is not None:
+        antora = Antora(context, found[1], found[2])
+        include = antora.include
+    html = engine.render(source, SERVICE_ATTRIBUTES, include)
+    if found is not None:
+        html = ADDRESS.sub(antora.address, html)
     # headings of that name have the id, too, and no link leads to this one
     html = html.replace('<div id="footnotes">', "<div>")
     if "checklist" in html:
@@ -63,6 +80,45 @@ def to_html(source: str, context: ParseContext) -> str:
             lambda found: BOX_CHECKED if found[1] or found[2] else BOX_OPEN, html
         )
     return TAG.sub(mark_ids, html) if " id=" in html else html
+
+
+class Antora(Struct, frozen=True):
+    """Addresses of a page in a folder of Antora, ``modules/name/pages``.
+
+    ``xref:page.adoc[]`` starts at ``pages`` of the module, ``image::x.png[]`` at
+    ``images``, ``include::partial$x.adoc[]`` at ``partials``.
+    """
+
+    context: ParseContext
+    modules: str
+    """Folder of all modules, with a slash at its end."""
+    module: str
+
+    def include(self, target: str) -> str | None:
+        """The text of a page or file, whose path may begin with its family."""
+        name = target.rpartition("/")[2]
+        return self.context.include(self._path(name, "") or target)
+
+    def address(self, found: re.Match[str]) -> str:
+        """A link or picture as it is seen from the page."""
+        start, element, written = found.groups()
+        name, sign, fragment = written.partition("#")
+        family = "image" if element == "img" else "page"
+        is_named = element == "img" or name.endswith(".adoc")
+        path = self._path(name, family) if is_named else None
+        return f"{start}{written if path is None else path + sign + fragment}"
+
+    def _path(self, name: str, family: str) -> str | None:
+        """A path relative to the page's folder; None for what is named otherwise."""
+        found = RESOURCE.fullmatch(name)
+        if found is None or not (found["family"] or family):
+            return None
+        module = found["module"] or self.module
+        folder = f"{self.modules}{module}/{found['family'] or family}s"
+        page_folder = posixpath.dirname(self.context.slug)
+        if found["path"].startswith("."):
+            folder = page_folder
+        return posixpath.relpath(posixpath.join(folder, found["path"]), page_folder)
 
 
 def problems_of(page: Page, name: AsciidocEngine) -> tuple[Problem, ...]:

@@ -32,7 +32,8 @@ COUNT_MAX = 32
 CHARACTERS_MAX = 1 << 20
 """Of all that one page includes; more is as missing."""
 
-SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?![\w.:-]*\$)")
+"""Of a URL; ``module:partial$name`` is a file of Antora."""
 TAG_LINE = re.compile(r"\b(tag|end)::(\S+?)\[\](?=\s|$)")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from email.utils import parsedate_to_datetime
 
 from aiohttp import web
 
@@ -44,6 +45,7 @@ async def delete_project(call: Call) -> web.Response:
     """``DELETE /projects/:id``: mark it, or remove it when it is marked."""
     values = call.values()
     _caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
+    check_unmodified(call, project)
     service = call.service
     if values.get("permanently_remove"):
         if project.marked_on is None:
@@ -107,6 +109,7 @@ async def unshare_project(call: Call) -> web.Response:
     """``DELETE /projects/:id/share/:group_id``."""
     group_id = call.number("group_id")
     caller, project = await call.project_for(Act.EDIT)
+    check_unmodified(call, project)
     for share in await call.ask(people.shares, [project.id]):
         if share.group_id == group_id:
             _check_may_grant(caller, project, share.access_level)
@@ -141,6 +144,19 @@ async def import_members(call: Call) -> web.Response:
     return answers.json_answer({"status": "success"}, status=201)
 
 
+async def list_custom_attributes(call: Call) -> web.Response:
+    """``GET /projects/:id/custom_attributes``: administrators only."""
+    return answers.json_answer(await _custom_attributes(call))
+
+
+async def show_custom_attribute(call: Call) -> web.Response:
+    """``GET /projects/:id/custom_attributes/:key``."""
+    for attribute in await _custom_attributes(call):
+        if attribute["key"] == call.segments["key"]:
+            return answers.json_answer(attribute)
+    raise answers.Refusal(404, {"message": "404 Not found"})
+
+
 async def set_custom_attribute(call: Call) -> web.Response:
     """``PUT /projects/:id/custom_attributes/:key``."""
     value = str(call.values()["value"])
@@ -148,6 +164,31 @@ async def set_custom_attribute(call: Call) -> web.Response:
     key = call.segments["key"]
     await call.ask(project_tables.set_custom_attribute, project.id, key, value)
     return answers.json_answer({"key": key, "value": value})
+
+
+async def delete_custom_attribute(call: Call) -> web.Response:
+    """``DELETE /projects/:id/custom_attributes/:key``."""
+    project = await _for_admin(call)
+    is_removed = await call.ask(
+        project_tables.set_custom_attribute, project.id, call.segments["key"], None
+    )
+    if not is_removed:
+        raise answers.Refusal(404, {"message": "404 Not found"})
+    return answers.no_content()
+
+
+def check_unmodified(call: Call, project: Project) -> None:
+    """Refuse (412) when the project changed after ``If-Unmodified-Since``."""
+    header = call.request.headers.get("If-Unmodified-Since")
+    if not header:
+        return
+    try:
+        moment = parsedate_to_datetime(header)
+    except (ValueError, TypeError, OverflowError):
+        return
+    # the header counts in seconds, the records in milliseconds
+    if project.updated_at[:19] > moment.strftime("%Y-%m-%dT%H:%M:%S"):
+        raise answers.Refusal(412, {"message": "412 Precondition Failed"})
 
 
 def _check_may_grant(caller: Caller, project: Project, level: int) -> None:
@@ -160,6 +201,12 @@ async def _remove(call: Call, project: Project) -> None:
     """Let a project go: from now on it is hidden, soon it is gone."""
     await call.ask(Tables.update, "project", project.id, {"is_going": 1})
     call.service.purge_wanted.set()
+
+
+async def _custom_attributes(call: Call) -> list[dict[str, str]]:
+    project = await _for_admin(call)
+    found = await call.ask(project_tables.custom_attributes, [project.id])
+    return found.get(project.id, [])
 
 
 async def _for_admin(call: Call) -> Project:

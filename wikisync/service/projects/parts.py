@@ -1,4 +1,7 @@
-"""What belongs to a project: its repository, uploads, its picture."""
+"""What a project's links lead to: branches, files, uploads, its picture, empty lists.
+
+This service has no events, issues, merge requests, labels or agents, and says so.
+"""
 
 import asyncio
 import secrets
@@ -7,18 +10,80 @@ from pathlib import Path, PurePosixPath
 
 from aiohttp import web
 
+from wikisync.contract.project_schema import BranchRecord
 from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.service import answers, attachments
 from wikisync.service.access import Act, Verdict, judge_code
 from wikisync.service.call import Call, Caller
 from wikisync.service.instance import Service
 from wikisync.service.parameters import SentFile
+from wikisync.service.projects.reading import answer_part, read_part
 from wikisync.service.projects.tables import add_upload, has_upload
 from wikisync.service.projects.views import level_of_feature
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
+from wikisync.service.tree import is_regular
 from wikisync.service.validation import Problems
+
+
+async def list_branches(call: Call) -> web.Response:
+    """``GET /projects/:id/repository/branches``, for who may read the code."""
+    values, caller, project, window = await read_part(call)
+    if judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED:
+        raise answers.forbidden()
+    can_push = judge_repository(project, caller, is_push=True) is Verdict.ALLOWED
+    repository = call.service.code(project.id).repository
+    search = str(values.get("search") or "")
+    default = await asyncio.to_thread(repository.branch)
+    found = [
+        BranchRecord(
+            name=name, commit=commit, can_push=can_push, default=name == default
+        )
+        for name, commit in await asyncio.to_thread(repository.branches)
+        if search in name
+    ]
+    return answer_part(call, found, window)
+
+
+async def show_empty_list(call: Call) -> web.Response:
+    """A list of things that this service has not: always empty."""
+    _values, _caller, _project, window = await read_part(call)
+    return answer_part(call, (), window)
+
+
+async def show_code_file(call: Call) -> web.StreamResponse:
+    """A file of a project's repository, by the address of its page on the web.
+
+    The bytes alone: text as plain text, all else to be kept; of the default branch.
+    """
+    caller = await call.caller()
+    project = await call.ask(Tables.project, call.segments["full_path"], caller.user_id)
+    if project is None:
+        raise answers.unmatched_route()
+    if judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED:
+        raise answers.unmatched_route()
+    branch = f"{project.default_branch}/"
+    path = call.segments["path"]
+    code = call.service.code(project.id)
+    tree = await code.tree()
+    file = tree.file(path.removeprefix(branch)) if path.startswith(branch) else None
+    if file is None or not is_regular(file.mode):
+        raise answers.unmatched_route()
+    repository = code.repository
+    (size,) = await asyncio.to_thread(repository.sizes, [file.blob])
+    if size > call.service.limits.shown_bytes_max:
+        # git itself brings larger ones
+        raise answers.too_large()
+    content = await code.read(file.blob)
+    headers = attachments.file_headers(file.path)
+    headers["ETag"] = answers.weak_etag(file.path, file.blob)
+    if _is_text(content):
+        headers |= {
+            "Content-Type": "text/plain; charset=utf-8",
+            "Content-Disposition": "inline",
+        }
+    return web.Response(body=content, headers=headers)
 
 
 def judge_repository(project: Project, caller: Caller, *, is_push: bool) -> Verdict:
@@ -26,6 +91,14 @@ def judge_repository(project: Project, caller: Caller, *, is_push: bool) -> Verd
     level = level_of_feature(project, "repository")
     membership = project.membership(caller.user)
     return judge_code(project.door, level, membership, is_push=is_push)
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in content
 
 
 async def upload_file(call: Call) -> web.Response:

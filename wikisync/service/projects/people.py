@@ -118,6 +118,7 @@ def remove_groups(tables: Tables, ids: Iterable[int]) -> None:
             f"INSERT INTO gone_namespace {gone}",
             f"DELETE FROM membership WHERE kind = 'group' AND target_id IN {every}",
             f"DELETE FROM share WHERE group_id IN {every}",
+            f"DELETE FROM page_id WHERE kind = 'group' AND owner_id IN {every}",
             f"DELETE FROM namespace WHERE kind = 'group' AND id IN {every}",
         ):
             tables.db.execute(statement, values)

@@ -7,7 +7,7 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from wikisync.contract.parameters import parameters_of
-from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel, ImportRecord
 from wikisync.contract.routes import AnyEndpoint, Endpoint
 from wikisync.service import answers, jobs
 from wikisync.service.call import Call, Caller
@@ -172,6 +172,25 @@ async def show_languages(call: Call) -> web.Response:
     project = await call.project(caller)
     found = await call.ask(project_tables.languages, project.id)
     return answers.json_answer(found)
+
+
+async def show_import(call: Call) -> web.Response:
+    """``GET /projects/:id/import``: how far a fork or an import is."""
+    caller = await call.caller()
+    project = await call.project(caller)
+    error = project.origin.error
+    if error is not None:
+        is_shown = project.membership(caller.user).has(AccessLevel.MAINTAINER)
+        error = error if is_shown else "Ask a maintainer for the reason."
+    return answers.json_answer(
+        ImportRecord(
+            **answers.fields_of(project, "id description name path created_at"),
+            path_with_namespace=project.full_path,
+            import_status=project.origin.status,
+            import_type=project.origin.type,
+            import_error=error,
+        )
+    )
 
 
 async def answer_list(call: Call, base: Base = "all", base_id: int = 0) -> web.Response:

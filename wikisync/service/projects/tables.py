@@ -357,10 +357,19 @@ def custom_attributes(
     return found
 
 
-def set_custom_attribute(tables: Tables, project_id: int, key: str, value: str) -> None:
-    """Add a custom attribute, or change its value."""
-    tables.db.execute(
-        "INSERT INTO custom_attribute VALUES (?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET value = excluded.value",
-        (project_id, key, value),
-    )
+def set_custom_attribute(
+    tables: Tables, project_id: int, key: str, value: str | None
+) -> bool:
+    """Set or, with None, remove one; whether there is or was one."""
+    if value is None:
+        cursor = tables.db.execute(
+            "DELETE FROM custom_attribute WHERE project_id = ? AND key = ?",
+            (project_id, key),
+        )
+    else:
+        cursor = tables.db.execute(
+            "INSERT INTO custom_attribute VALUES (?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET value = excluded.value",
+            (project_id, key, value),
+        )
+    return cursor.rowcount > 0

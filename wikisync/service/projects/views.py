@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from wikisync.contract.parameters import project_attributes
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint
+from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.contract.schema import UserRecord
 from wikisync.service.access import FeatureLevel, Membership, may_read_code
 from wikisync.service.answers import fields_of
@@ -27,16 +28,15 @@ from wikisync.service.rows import Group, Project, User
 from wikisync.service.validation import DEFAULTS, SHOWN, SWITCHES, expiration_policy
 
 _LINKED = {
-    "self": "",
-    "issues": "/issues",
-    "merge_requests": "/merge_requests",
-    "repo_branches": "/repository/branches",
-    "labels": "/labels",
-    "events": "/events",
-    "members": "/members",
-    "cluster_agents": "/cluster_agents",
+    "self": Endpoint.SHOW,
+    "issues": Other.ISSUES,
+    "merge_requests": Other.MERGE_REQUESTS,
+    "repo_branches": Other.BRANCHES,
+    "labels": Other.LABELS,
+    "events": Other.EVENTS,
+    "members": Other.MEMBERS,
+    "cluster_agents": Other.CLUSTER_AGENTS,
 }
-"""Of which this service has the first one and the members."""
 _PAID = frozenset(
     {
         *(row.name for row in project_attributes() if row.tier != "free"),
@@ -254,10 +254,9 @@ def _for_roles(
 def _links(
     call: Call, project: Project, features: Mapping[str, object]
 ) -> dict[str, str]:
-    url = call.service.url + Endpoint.SHOW.path(id=project.id)
     return {
-        name: url + below
-        for name, below in _LINKED.items()
+        name: call.service.url + endpoint.path(owner="projects", id=project.id)
+        for name, endpoint in _LINKED.items()
         if features.get(f"{name}_enabled", True)
     }
 

@@ -137,6 +137,9 @@ class SkipReason(StrEnum):
     )
     GONE_THERE = "missing on the wiki; waiting until the deletion is confirmed"
     GONE_HERE = "its file is missing here; waiting until the deletion is confirmed"
+    SHARED = (
+        "missing; its deletion waits because .wikisync is shared with another machine"
+    )
     MAY_BE_UNREAD = "missing; it may be a new page that cannot be read yet, so it waits"
     NOT_ASKED = "only here; a first sync uploads it only on request"
     IN_BATCH = "part of a batch that waits for your approval"

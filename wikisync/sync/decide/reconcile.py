@@ -26,7 +26,7 @@ from wikisync.core.model import (
     is_dashed,
 )
 from wikisync.sync.decide import plan
-from wikisync.sync.decide.renames import RemoteNames, renames
+from wikisync.sync.decide.renames import NOTHING_TAKEN, RemoteNames, Taken, renames
 
 
 class _Record(Struct, frozen=True):
@@ -53,12 +53,13 @@ def reconcile(
     base: plan.Base,
     local: Snapshot,
     remote: Snapshot,
+    taken: tuple[Taken, Taken] = (NOTHING_TAKEN, NOTHING_TAKEN),
     changed: Collection[Slug] | None = None,
 ) -> plan.Plan:
     """Decide one cycle."""
     if changed is None:
         changed = changed_pages(base, local, remote)
-    table = _Table(base, local, remote, changed)
+    table = _Table(base, local, remote, taken, changed)
     return plan.Plan.from_actions(table.actions())
 
 
@@ -68,8 +69,10 @@ class _Table:
         base: plan.Base,
         local: Snapshot,
         remote: Snapshot,
+        taken: tuple[Taken, Taken],
         changed: Collection[Slug],
     ) -> None:
+        self._taken = taken
         self._changed = changed
         self._base = base
         self._local = local
@@ -100,10 +103,13 @@ class _Table:
         # A rename may carry others along, or want their names.  Without one, what did
         # not change needs no decision.
         base, local, remote = self._base, self._local, self._remote
-        here = renames(base, local, is_wiki=False)
-        there = renames(base, remote, is_wiki=True)
-        # Each new name goes to one record at most, and is none of the base.  So on each
-        # side no two records share a name.
+        taken_here, taken_there = self._taken
+        here = renames(base, local, taken_here.renamed, is_wiki=False)
+        there = renames(base, remote, taken_there.renamed, is_wiki=True)
+        # Each new name goes to one record at most, and a name of the base only where
+        # its own page got another one.  So on each side no two records share a name.
+        # What stands under a name that was taken again waits for the next cycle, to
+        # which it is new.
         return {
             slug: _Record(
                 base[slug],
@@ -147,11 +153,21 @@ class _Table:
                     if isinstance(one, plan.MoveLocal | plan.MoveRemote)
                 }
                 yield from found
+                yield from self._with_namesake(record, found)
         for slug in self._clashing:
             yield self._clash(slug, moved)
         for slug in sorted(self._unrecorded()):
             if (action := self._created(slug)) is not None:
                 yield action
+
+    def _with_namesake(
+        self, record: _Record, found: Sequence[plan.Action]
+    ) -> Iterator[plan.Hold]:
+        """Hold what took the name of a page, too, where that one cannot get its own."""
+        is_taken = any(record.slug in side.renamed for side in self._taken)
+        waits = all(isinstance(one, plan.Hold | plan.Skip) for one in found)
+        if is_taken and waits and all(one.slug != record.slug for one in found):
+            yield plan.Hold(record.slug, plan.HoldReason.NAME_TAKEN)
 
     def _unrecorded(self) -> set[Slug]:
         # the new name of a record that clashes is one: both sides have a page there,
@@ -316,11 +332,15 @@ class _Table:
         is_theirs = not _is_same(theirs, agreed.remote_state)
         if not (is_mine or is_theirs):
             return None
-        if not is_mine:
+        is_doubtful = any(record.slug in side.doubtful for side in self._taken)
+        if not (is_mine or is_doubtful):
             # the file holds the agreed text: what is replaced, the wiki had before
             return plan.Pull(name, theirs.format, mine.digest, theirs.digest)
-        if is_theirs and mine.has_same_text(theirs):
+        if (is_theirs or is_doubtful) and mine.has_same_text(theirs):
+            # whichever page that is, it is the same one on both sides
             return plan.Adopt(name, mine.format, mine.digest, theirs.digest)
+        if is_doubtful:
+            return plan.Hold(name, plan.HoldReason.CREATED_BOTH)
         if record.remote is not None and self._names.is_twin(record.remote):
             return plan.Hold(name, plan.HoldReason.CASE_TWIN)
         # From here on our text is to reach the wiki, at once or as part of a merge, and

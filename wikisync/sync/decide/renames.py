@@ -3,22 +3,47 @@
 Pure.  A wrong match would write one page's text over another's, a missed one only costs
 a deletion and a creation, so a match must be the only one possible: by what the side
 knows the page by, then by name where the service takes both for one, then by text, then
-by place below a renamed parent.  A page whose old name still exists was not renamed.
+by place below a renamed parent.  A page whose old name still exists was not renamed,
+unless another page has that name by now (``Taken``).
 """
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import cached_property
+
+from msgspec import Struct
 
 from wikisync.core import model
 from wikisync.sync.decide.plan import Base, BasePage
 
 NO_TEXT = model.digest_of("")
+LITTLE = 0.1
+HALF = 0.5
+"""Shares of the agreed text that a page has kept, see ``names_taken``."""
+LIKE_PAGES_MAX = 50
+"""Among more new pages, or pages that changed, texts that are alike are not sought."""
+
+
+class Taken(Struct, frozen=True):
+    """Names of the base that another page has by now, on one side."""
+
+    renamed: Mapping[model.Slug, model.Slug] = {}
+    doubtful: frozenset[model.Slug] = frozenset()
+    """Of these pages nobody can say for certain where they are, or they changed places:
+    no edit of one is merged with what has its name now."""
+
+
+NOTHING_TAKEN = Taken()
+NO_RENAMES: Mapping[model.Slug, model.Slug] = {}
 
 
 def renames(
-    base: Base, side: model.Snapshot, *, is_wiki: bool
+    base: Base,
+    side: model.Snapshot,
+    taken: Mapping[model.Slug, model.Slug] = NO_RENAMES,
+    *,
+    is_wiki: bool,
 ) -> dict[model.Slug, model.Slug]:
     """Old name to new name of every page that was renamed on this side.
 
@@ -27,17 +52,105 @@ def renames(
     """
     if not side.is_complete:
         return {}
-    gone = base.keys() - side.pages.keys() - side.unreadable
-    come = side.pages.keys() - base.keys()
+    gone = base.keys() - side.pages.keys() - side.unreadable - taken.keys()
+    come = side.pages.keys() - base.keys() - set(taken.values())
     if not gone or not come:
-        return {}
+        return dict(taken)
     before = {slug: _agreed(base[slug], is_wiki=is_wiki) for slug in gone}
-    return _Matching(before, side.pages, come, is_wiki=is_wiki).run()
+    return {**taken, **_Matching(before, side.pages, come, is_wiki=is_wiki).run()}
 
 
 def _agreed(page: BasePage, *, is_wiki: bool) -> model.PageState:
     """The page as this side had it when both agreed."""
     return page.remote_state if is_wiki else page.local_state
+
+
+class Names(Struct, frozen=True):
+    """Pages of one side whose names others may have got."""
+
+    old: frozenset[model.Slug]
+    """Pages of the base that have another text now."""
+    gone: frozenset[model.Slug]
+    """Pages of the base of which nothing but the text can tell the new name."""
+    certain: Mapping[model.Slug, model.Slug]
+    """New names that the wiki's ids tell."""
+    others: frozenset[model.Slug]
+    """Names under which the wiki's ids tell another page."""
+    likely: Mapping[model.Slug, model.Slug]
+    """New names that the file's identity or the agreed text tells."""
+    new: Collection[model.Slug]
+
+
+def names_in_doubt(
+    base: Base, side: model.Snapshot, changed: Iterable[model.Slug], *, is_wiki: bool
+) -> Names | None:
+    """What the texts are asked about; None where no page can have got another's name.
+
+    ``changed`` are pages of the base that a side has otherwise, or lacks; the rest as
+    in ``renames``.
+    """
+    before = {slug: _agreed(base[slug], is_wiki=is_wiki) for slug in sorted(changed)}
+    old = {
+        slug: state
+        for slug, state in before.items()
+        if slug in side.pages
+        and state.digest != side.pages[slug].digest
+        and not (is_wiki and state.identity == side.pages[slug].identity != "")
+    }
+    gone = before.keys() - side.pages.keys() - side.unreadable
+    if not (side.is_complete and (old or gone)):
+        return None
+    come = side.pages.keys() - base.keys() - side.copies.keys()
+    if gone:
+        # what this finds is certain, and a file that is seen was not made anew
+        found = renames(base, side, is_wiki=is_wiki)
+        come -= set(found.values())
+        seen = {page.identity for page in side.pages.values()} - {""}
+        gone = {s for s in gone - found.keys() if before[s].identity not in seen}
+    now = {slug: side.pages[slug] for slug in (*old, *come)}
+    by_identity = _pairs(old, now, lambda state: state.identity)
+    likely = _pairs(old, now, _text_of)
+    others: frozenset[model.Slug] = frozenset()
+    if is_wiki:
+        others = frozenset(
+            s for s, one in old.items() if one.identity and now[s].identity
+        )
+    else:
+        likely |= by_identity
+        by_identity = {}
+    new = sorted(come) if len(old) + len(gone) <= LIKE_PAGES_MAX >= len(come) else []
+    if not (by_identity or others or likely or new):
+        return None
+    return Names(frozenset(old), frozenset(gone), by_identity, others, likely, new)
+
+
+def _pairs(
+    old: Mapping[model.Slug, model.PageState],
+    new: Mapping[model.Slug, model.PageState],
+    key: Callable[[model.PageState], Hashable],
+) -> dict[model.Slug, model.Slug]:
+    before, after = _by_key(old.values(), key), _by_key(new.values(), key)
+    return {
+        slugs[0]: after[one][0]
+        for one, slugs in before.items()
+        if len(slugs) == len(after.get(one, ())) == 1 and slugs != after[one]
+    }
+
+
+def without_circles(
+    found: Mapping[model.Slug, model.Slug], base: Collection[model.Slug]
+) -> tuple[Mapping[model.Slug, model.Slug], frozenset[model.Slug]]:
+    """Renames whose new names get free in the end, and pages that changed places."""
+    targets = list(found.values())
+    left = {old: new for old, new in found.items() if targets.count(new) == 1}
+    while stuck := [o for o, new in left.items() if new in base and new not in left]:
+        for old in stuck:
+            del left[old]
+    circle = dict(left)
+    while ends := [old for old, new in circle.items() if new not in circle]:
+        for old in ends:
+            del circle[old]
+    return {o: n for o, n in left.items() if o not in circle}, frozenset(circle)
 
 
 class _Matching:

@@ -44,7 +44,7 @@ LASTING = frozenset(
         *("ignore-pattern", "link-ignored"),
         *("name-hidden", "name-not-text", "no-regular-file", "page-copy"),
         *("page-below-uploads", "page-in-uploads", "page-listed-twice"),
-        *("page-not-text", "page-not-utf-8", "page-refused"),
+        *("page-malformed", "page-not-text", "page-not-utf-8", "page-refused"),
         *("page-shadowed", "page-unreadable", "page-unwritable", "unknown-format"),
     ]
 )
@@ -177,7 +177,7 @@ class _Run:
             if cycle.confirm is not None:
                 await cycle.confirm()
             raise
-        decided = await decide_cycle(cycle, here, there)
+        decided = await decide_cycle(cycle, here, there, settled=self._settled)
         is_more = decided.whole.actions or decided.superseded
         if is_more and cycle.confirm is not None:
             await cycle.confirm()

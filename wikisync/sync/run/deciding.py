@@ -3,7 +3,8 @@
 ``reconcile`` decides; what may stop or change its plan afterwards are ``filters``.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from functools import cache
 
@@ -17,12 +18,22 @@ from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import Base, BasePage, Plan
 from wikisync.sync.decide.reconcile import changed_pages, reconcile
 from wikisync.sync.run.filters import FILTERS, NOTING
+from wikisync.sync.run.merging import names_taken
 from wikisync.sync.run.parts import Absences, Cycle, Decided, FolderMatch
 from wikisync.sync.run.removals import is_certain, seen_again, watch_absences
 
+WINDOW_CHARS = 8
+COMPARED_CHARS = 100_000
+TELLING_CHARS_MIN = 12
+"""A text with fewer letters and digits does not tell whether it is a copy."""
+
 
 async def decide_cycle(
-    cycle: Cycle, here: model.Snapshot, there: model.Snapshot
+    cycle: Cycle,
+    here: model.Snapshot,
+    there: model.Snapshot,
+    *,
+    settled: Set[model.Slug] = frozenset(),
 ) -> Decided:
     """Decide one cycle: from two scans to a plan."""
     state, options = cycle.state, cycle.options
@@ -44,6 +55,8 @@ async def decide_cycle(
         state.record(dropped=anew)
     if here.elsewhere:
         here = _with_elsewhere(state, here, there)
+    if here.likely_copies:
+        here = await _with_likely_copies(cycle, here, there)
     # What ``base`` knows from here on is what both sides held under the names of
     # now; pages that were forgotten above are new pages to everything below.
     base = state.base()
@@ -70,11 +83,13 @@ async def decide_cycle(
         if here.copies or any(state.memory.sightings.values()):
             absences = await watch_absences(cycle, plan, here, there)
     else:
-        plan = reconcile(base, here, there, changed)
+        doubted = changed.keys() - settled
+        taken = await names_taken(cycle, base, doubted, here, there)
+        plan = reconcile(base, here, there, taken, changed)
         absences = await watch_absences(cycle, plan, here, there)
         if absences.doubted is not None:
             there = _doubted(there, absences.doubted)
-            plan = reconcile(base, here, there, changed)
+            plan = reconcile(base, here, there, taken, changed)
     decided = Decided(base, here, there, plan, absences, ignored)
     for change in FILTERS:
         # of a plan without actions some have something to note
@@ -172,6 +187,39 @@ def _without_renames_under_way(cycle: Cycle, there: model.Snapshot) -> model.Sna
     return replace(there, pages=pages, unreadable=there.unreadable | waiting)
 
 
+async def _with_likely_copies(
+    cycle: Cycle, here: model.Snapshot, there: model.Snapshot
+) -> model.Snapshot:
+    """The scan with the copies of pages that are here and like them, or missing."""
+    # A file that is the original's own was renamed by a person.  What was left out
+    # stays so when the original is deleted.
+    base = cycle.state.base()
+    asked = here.likely_copies.keys() - base.keys() - there.pages.keys()
+    left_out = cycle.state.sightings(Side.UNREAD) if asked else {}
+    copies: dict[model.Slug, model.Problem] = {}
+    for slug in asked:
+        for original, copy in here.likely_copies[slug].items():
+            if original not in here.pages and slug in left_out:
+                copies[slug] = copy
+            elif slug not in here.pages or (
+                original not in here.pages
+                and (
+                    original not in base
+                    or _is_same_file(here.pages[slug], base[original])
+                )
+            ):
+                continue
+            elif are_alike(await _text(cycle, slug), await _text(cycle, original)):
+                copies[slug] = copy
+    return replace(here, copies={**copies, **here.copies}) if copies else here
+
+
+async def _text(cycle: Cycle, slug: model.Slug) -> str:
+    """A page's text here; the agreed one where it is not here."""
+    page = await cycle.page_here(slug)
+    return page.content if page else cycle.state.text(slug) or ""
+
+
 def _with_elsewhere(
     known: WikiState, here: model.Snapshot, there: model.Snapshot
 ) -> model.Snapshot:
@@ -190,6 +238,13 @@ def _with_elsewhere(
         ),
         unreadable=here.unreadable - others,
     )
+
+
+def _is_same_file(page: model.PageState, agreed: BasePage) -> bool:
+    """Whether a page's file is that of another page, by its text if nothing else."""
+    if page.identity and agreed.local_identity:
+        return page.identity == agreed.local_identity
+    return page.digest == agreed.local
 
 
 def _doubted(there: model.Snapshot, slug: model.Slug) -> model.Snapshot:
@@ -315,3 +370,21 @@ def is_at_rest(
     if changed or here.unreadable or there.unreadable:
         return False
     return base.keys() == here.pages.keys() == there.pages.keys()
+
+
+def are_alike(text: str, other: str) -> bool:
+    """Whether one text may be a copy of the other that was changed since."""
+    # they are where half of the shorter one is in the other, or one is too short to
+    # tell
+    letters = [
+        re.sub(r"\W+", " ", one[:COMPARED_CHARS]).strip() for one in (text, other)
+    ]
+    if not all(letters):
+        return False
+    if min(map(len, letters)) < TELLING_CHARS_MIN:
+        return True
+    pieces, others = (
+        {one[at : at + WINDOW_CHARS] for at in range(len(one) - WINDOW_CHARS + 1)}
+        for one in letters
+    )
+    return 2 * len(pieces & others) >= min(len(pieces), len(others))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence, Set
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -18,10 +18,13 @@ from wikisync import errors
 from wikisync.core import model
 from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
+from wikisync.merging.merge import Parts, kept_share
 from wikisync.merging.merge import merge as merge_texts
+from wikisync.sync.decide import renames
 from wikisync.sync.decide.ledger import Agreed, Replaced
 from wikisync.sync.decide.plan import (
     Action,
+    Base,
     Hold,
     HoldReason,
     Merge,
@@ -74,6 +77,80 @@ async def merge(cycle: Cycle, decided: Decided) -> None:
     left = [a for a in plan.actions if a.slug not in superseded]
     decided.plan = Plan.from_actions([*left, *decided.unmerged])
     decided.merges, decided.superseded = merges, frozenset(superseded)
+
+
+async def names_taken(
+    cycle: Cycle,
+    base: Base,
+    changed: Collection[model.Slug],
+    here: model.Snapshot,
+    there: model.Snapshot,
+) -> tuple[renames.Taken, renames.Taken]:
+    """Names that another page has by now, here and on the wiki."""
+    # a line that the other side added belongs to the page that had the name
+    edited_here = {s for s in changed if _is_edited(here, base[s].local_state)}
+    edited_there = {s for s in changed if _is_edited(there, base[s].remote_state)}
+
+    async def theirs(slug: model.Slug) -> model.Page:
+        return await cycle.remote_page(slug, there, known="", expected=None)
+
+    doubted = edited_here | (edited_there - here.pages.keys())
+    names = renames.names_in_doubt(base, here, doubted, is_wiki=False)
+    taken_here = await _taken(cycle, base, names, cycle.local.read, edited_there)
+    names = renames.names_in_doubt(base, there, edited_there, is_wiki=True)
+    return taken_here, await _taken(cycle, base, names, theirs, edited_here)
+
+
+def _is_edited(side: model.Snapshot, agreed: model.PageState) -> bool:
+    now = side.pages.get(agreed.slug)
+    return now is not None and now.digest != agreed.digest
+
+
+async def _taken(
+    cycle: Cycle,
+    base: Base,
+    names: renames.Names | None,
+    read: Callable[[model.Slug], Awaitable[model.Page]],
+    edited: Set[model.Slug],
+) -> renames.Taken:
+    """Names of one side that another page has by now, by the texts."""
+    if names is None:
+        return renames.NOTHING_TAKEN
+    seen: dict[model.Slug, Parts | None] = {
+        s: Parts("", base[s].format) for s in names.gone
+    }
+    new_names = [new for new in names.new if new not in names.likely.values()]
+
+    async def kept(agreed: Parts | None, slug: model.Slug) -> float:
+        if slug not in seen:
+            try:
+                page = await read(slug)
+                seen[slug] = Parts(page.content, page.format)
+            except (errors.NotFound, errors.FolderError, errors.RemoteError):
+                seen[slug] = None  # its turn will say what is wrong
+        now = seen[slug]
+        if agreed is None or now is None:
+            return 1.0
+        return await on_texts(lambda: kept_share(agreed, now), agreed.text, now.text)
+
+    found = dict(names.certain)
+    for old in sorted((names.old | names.gone) - found.keys()):
+        if not (old in names.likely or new_names):
+            continue
+        text = cycle.state.text(old)
+        agreed = None if text is None else Parts(text, base[old].format)
+        left = await kept(agreed, old)
+        new = names.likely.get(old)
+        # into a name that another page had, nobody copies a page
+        if new is not None and (new in base or left < renames.HALF):
+            found[old] = new
+        elif left < renames.LITTLE:
+            like = [new for new in new_names if await kept(agreed, new) >= renames.HALF]
+            found |= {old: like[0]} if len(like) == 1 and seen[like[0]] else {}
+    renamed, circle = renames.without_circles(found, base)
+    # who changed places with others is a page like any other where nobody edited one
+    doubtful = circle if not circle.isdisjoint(edited) else frozenset[model.Slug]()
+    return renames.Taken(renamed, doubtful | ((names.others - renamed.keys()) & edited))
 
 
 async def _merged(

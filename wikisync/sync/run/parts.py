@@ -71,6 +71,9 @@ class FolderMatch(Enum):
     SAME = auto()
     ADOPTED = auto()
     """Both sides are taken as they are: what one of them lacks was not deleted."""
+    SHARED = auto()
+    """Another machine used folder and base last: what is missing here may be on its
+    way, so each deletion waits for a cycle without another machine between."""
     OTHER = auto()
     """It may be an older copy: it is adopted, and what differs in it is no edit of what
     was agreed on, and waits for a person."""

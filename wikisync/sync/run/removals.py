@@ -19,7 +19,7 @@ from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.narrowing import without_removals
 from wikisync.sync.decide.safety import approved_pages
 from wikisync.sync.replica import Replica
-from wikisync.sync.run.parts import READS_MAX, Absences, Cycle, Decided
+from wikisync.sync.run.parts import READS_MAX, Absences, Cycle, Decided, FolderMatch
 
 CONTROL_READS_MAX = 3
 """Listed pages that are tried before the service counts as out of order."""
@@ -73,7 +73,10 @@ async def watch_absences(
         (Side.REMOTE, new_there, there_now, plans.SkipReason.GONE_THERE, remote),
         (Side.LOCAL, new_here, here_now, plans.SkipReason.GONE_HERE, local),
     ):
-        seen = seen_again(known.sightings(side), slugs, now)
+        # What another machine saw says nothing of what is here.
+        is_shared = options.folder is FolderMatch.SHARED
+        before = {} if is_shared else known.sightings(side)
+        seen = seen_again(before, slugs, now)
         known.record_sightings(side, seen)
         for slug, one in seen.items():
             if slug in missing:
@@ -89,7 +92,7 @@ async def watch_absences(
     return Absences(waiting, doubted, min(due, default=None))
 
 
-async def wait_for_absences(_cycle: Cycle, decided: Decided) -> None:
+async def wait_for_absences(cycle: Cycle, decided: Decided) -> None:
     """Put removals off until it is certain that a page is gone."""
     # of a file that is missing it is where a person said yes to the deletion on the
     # wiki
@@ -101,6 +104,9 @@ async def wait_for_absences(_cycle: Cycle, decided: Decided) -> None:
         for slug, reason in waiting.items()
         if reason is not plans.SkipReason.GONE_HERE or slug not in said
     }
+    if cycle.options.folder is FolderMatch.SHARED:
+        removed = [one.slug for one in decided.plan.removals]
+        waiting = dict.fromkeys(removed, plans.SkipReason.SHARED)
     decided.plan = without_removals(decided.plan, waiting)
 
 

@@ -1,19 +1,12 @@
 """Comments on wiki pages, by ``wiki_page_meta_id``: list, read, create."""
 
-from collections.abc import Iterator
-
 from aiohttp import web
 
-from tests.support.page_ids import TABLES
 from wikisync.contract.project_schema import AccessLevel
-from wikisync.contract.routes import API_PREFIX
-from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.contract.schema import CommentRecord
 from wikisync.service import answers
 from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner
-from wikisync.service.offers import Target
-from wikisync.service.parameters import Parameters
 from wikisync.service.projects.reading import answer_part
 from wikisync.service.projects.views import user_record
 from wikisync.service.rows import User, from_row
@@ -53,14 +46,12 @@ async def show_comment(call: Call) -> web.Response:
 async def create_comment(call: Call) -> web.Response:
     """``POST .../wiki_pages/:page_id/notes``, by whoever may read the page."""
     await call.signed_in()
-    sent = Parameters(call.raw)
-    body, is_internal = sent.text("body"), bool(sent.boolean("internal"))
-    sent.check()
-    if body is None:
-        raise answers.bad_parameters(["body is missing"])
+    values = call.values()
     caller, owner, page_id = await _page(call)
+    is_internal = bool(values.get("internal"))
     if owner.door.is_archived or (is_internal and not _reads_internal(caller, owner)):
         raise answers.forbidden()
+    body = str(values["body"])
     if not body.strip():
         raise answers.bad_request('400 Bad request - Note {:note=>["can\'t be blank"]}')
     await call.ask(
@@ -87,7 +78,6 @@ async def _page(call: Call) -> tuple[Caller, Owner, int]:
         if refusal.status != 403:
             raise
         raise answers.not_found("WikiPage::Meta") from None
-    await call.ask(lambda tables: tables.db.executescript(TABLES))
     if not await call.ask(Tables.one, _PAGE, (page_id, call.kind, owner.id)):
         raise answers.not_found("WikiPage::Meta")
     return caller, owner, page_id
@@ -117,12 +107,3 @@ async def _read(call: Call) -> list[CommentRecord]:
 def _reads_internal(caller: Caller, owner: Owner) -> bool:
     # Planner is below Reporter in number
     return owner.membership(caller.user).has(AccessLevel.PLANNER)
-
-
-def comment_routes() -> Iterator[tuple[str, str, Target]]:
-    """What is answered here, for projects and groups."""
-    for kind in ("project", "group"):
-        notes = API_PREFIX + Other.COMMENTS.template.replace("{owner}", f"{kind}s")
-        yield "GET", notes, Target(list_comments, Other.COMMENTS, kind)
-        yield "GET", f"{notes}/{{note_id}}", Target(show_comment, None, kind)
-        yield "POST", notes, Target(create_comment, None, kind, Call.signed_in)

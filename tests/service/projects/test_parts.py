@@ -1,0 +1,61 @@
+"""What the links of a project lead to."""
+
+from typing import Any
+
+import pygit2
+import pytest
+
+from tests.service.conftest import PROJECT, Api
+from tests.support.service import EmbeddedService
+
+SHOWN = "/api/v4/projects/docs%2Fhandbook"
+MIT = b"Permission is hereby granted, free of charge, to any person"
+
+
+@pytest.fixture
+async def project(service: EmbeddedService, api: Api) -> Any:
+    """A project with code, a license and a picture, as its administrator sees it."""
+    await service.add_project("docs/handbook", {"home": "x"})
+    files = {"README.md": b"# \xc3\xa4\n", "LICENSE": MIT, "a.bin": b"\0\1"}
+    await service.add_code("docs/handbook", files)
+    return (await api.get(SHOWN + "?license=true")).json
+
+
+@pytest.mark.usefixtures("project")
+async def test_branches_are_told_with_their_commits(
+    service: EmbeddedService, api: Api
+) -> None:
+    storage = service.running.code(1)
+    tip = storage.repository.branches()[0][1]
+
+    answer = await api.get(f"{SHOWN}/repository/branches?search=mai")
+    other = await api.get(f"{SHOWN}/repository/branches?search=x")
+
+    (branch,) = answer.json
+    assert (branch["name"], branch["default"]) == ("main", True)
+    assert branch["can_push"]
+    assert branch["commit"]["id"] == str(tip.id)
+    assert branch["commit"]["author_name"] == "Tester"
+    assert (other.json, other.headers["X-Total"]) == ([], "0")
+
+
+@pytest.mark.usefixtures("project")
+async def test_commit_with_odd_bytes_and_times_is_told(
+    service: EmbeddedService, api: Api
+) -> None:
+    """Git takes any number as a time, and any bytes as a name."""
+    for storage in (await service.wiki(PROJECT), service.running.code(1)):
+        git = pygit2.Repository(str(storage.repository.path))
+        tip = git.head.peel(pygit2.Commit)
+        raw = (
+            f"tree {tip.tree_id}\nparent {tip.id}\n".encode()
+            + b"author J\xf6rg <j@\xff> 99999999999999999 +9959\n"
+            + b"committer J\xf6rg <j@\xff> 99999999999999999 +9959\n\n\xff odd\n"
+        )
+        commit = git.odb.write(pygit2.enums.ObjectType.COMMIT, raw)
+        git.references.create("refs/heads/main", commit, force=True)
+
+    branches = await api.get(f"{SHOWN}/repository/branches")
+
+    assert branches.status == 200
+    assert branches.json[0]["commit"]["author_name"] == "J\ufffdrg"
