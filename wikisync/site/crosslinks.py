@@ -124,6 +124,10 @@ class LooseStates(Mapping[str, "IndexedFile"]):
             self._forms = {model.in_form_c(name): name for name in self.names}
         return self._forms.get(model.in_form_c(path))
 
+    def look(self, path: str) -> IndexedFile | None:
+        """A file as it is now; None where the patterns hide it."""
+        return None if self._patterns.hides(path) else self._look(path)
+
     def is_as(self, path: str, digest: str) -> bool:
         """Whether a file holds what it held; nothing: there was none."""
         state = self.get(path)

@@ -85,19 +85,23 @@ def new_picture(desk: Desk) -> list[str]:
     return [f"uploads/{OTHER}/a b.png"]
 
 
-def edit_two(desk: Desk) -> list[str]:
-    (desk.folder / "guide" / "part.md").write_text("Another part.\n")
-    return [*edit(desk), "guide/part.md"]
+def folder_of_picture(desk: Desk) -> list[str]:
+    """The watch may have heard of no file in it."""
+    return [new_picture(desk)[0].rpartition("/")[0]]
 
 
-@pytest.mark.parametrize("change", [edit, edit_two])
-def test_an_edit_of_pages_is_seen_as_a_look_at_all_files_would(
+PICTURES = [picture, new_picture, folder_of_picture]
+
+
+@pytest.mark.parametrize("change", [edit, come, go, rename, change_format, *PICTURES])
+def test_a_change_of_pages_or_attachments_is_seen_as_a_look_at_all_files_would(
     desk: Desk, change: Callable[[Desk], list[str]]
 ) -> None:
     told = desk.told(*change(desk))
     assert told is not None
     assert told == desk.scan()
     assert list(told.pages) == list(desk.scan().pages)
+    assert list(told.attachments) == list(desk.scan().attachments)
     assert told != desk.last
 
 
@@ -130,6 +134,13 @@ def no_picture(desk: Desk) -> list[str]:
     return [f"uploads/{HASH}"]
 
 
+def one_of_two(desk: Desk) -> list[str]:
+    other_file(desk, "b.png")
+    desk.last = desk.scan()
+    no_file(desk)
+    return [f"uploads/{HASH}"]
+
+
 def no_file(desk: Desk) -> list[str]:
     (desk.folder / "uploads" / HASH / "map.png").unlink()
     return [f"uploads/{HASH}/map.png"]
@@ -140,6 +151,37 @@ def linked_picture(desk: Desk) -> list[str]:
     file.unlink()
     file.symlink_to(desk.folder / "home.md")
     return [f"uploads/{HASH}/map.png"]
+
+
+def real_picture(desk: Desk) -> list[str]:
+    """The link was told of, and is none any more."""
+    link = desk.folder / linked_picture(desk)[0]
+    desk.last = desk.scan()
+    link.unlink()
+    link.write_bytes(b"another")
+    return [f"uploads/{HASH}/map.png"]
+
+
+def no_link(desk: Desk) -> list[str]:
+    """Another file is in its folder."""
+    link = desk.folder / linked_picture(desk)[0]
+    desk.last = desk.scan()
+    link.unlink()
+    return [other_file(desk, "b.png")[0].rpartition("/")[0]]
+
+
+def stored_elsewhere(desk: Desk) -> list[str]:
+    """The stub of a cloud storage is still beside its file."""
+    no_file(desk)
+    other_file(desk, ".map.png.icloud")
+    desk.last = desk.scan()
+    return other_file(desk, "map.png")
+
+
+def ignored_picture(desk: Desk) -> list[str]:
+    unpack(f"-- .wikisyncignore --\n{OTHER}/\n", desk.folder)
+    desk.last = desk.scan()
+    return new_picture(desk)
 
 
 def other_file(desk: Desk, name: str) -> list[str]:
@@ -174,13 +216,17 @@ def everything(desk: Desk) -> list[str]:
     "change",
     [
         *(second_file, folder, new_folder, template, link, unreadable, everything),
-        *(come, go, rename, change_format, picture, new_picture),
-        *(linked_picture, no_picture, no_file),
+        *(linked_picture, ignored_picture, no_picture, no_file, one_of_two),
+        *(real_picture, no_link, stored_elsewhere),
         partial(other_file, name=".a.md"),
+        partial(other_file, name="a.png~"),
+        partial(other_file, name="a.png.icloud"),
         partial(other_file, name="a.md"),
+        partial(other_file, name="a\\b.png"),
+        partial(other_file, name="inner/b.png"),
     ],
 )
-def test_what_is_no_edit_needs_a_look_at_all_files(
+def test_what_is_not_plain_needs_a_look_at_all_files(
     desk: Desk, change: Callable[[Desk], list[str]]
 ) -> None:
     assert desk.told(*change(desk)) is None

@@ -11,7 +11,8 @@ read too (``with_read``).
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import Problem, Slug, digest_of
+from wikisync.core.model import AttachmentPath, PagePath, Problem, Slug, digest_of
+from wikisync.core.versions import NO_DATES
+from wikisync.folder import naming
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.markup.resolve import REASONS
@@ -34,11 +37,20 @@ from wikisync.site.index import Indexer
 from wikisync.site.model import SourcePage
 from wikisync.site.preview.checks import front_matter_checks, page_checks
 from wikisync.site.report import LinkReport, link_report, search_keys
-from wikisync.site.sources import ScannedWiki, SourceFile, read_file, scan_wiki, settle
+from wikisync.site.sources import (
+    ScannedWiki,
+    SourceFile,
+    is_template,
+    is_text,
+    read_file,
+    scan_wiki,
+    settle,
+)
 from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
     from wikisync.core.messages import Progress
+    from wikisync.folder.index import IndexedFile
     from wikisync.site.cache import Cache
     from wikisync.site.generated import GeneratedPage
     from wikisync.site.model import SiteOptions, WikiSource
@@ -47,6 +59,8 @@ CONFLICTS_MAX = 500
 READ_AT_ONCE_MAX = 32
 """Pages that are read before anything is shown; where more are unknown, each is read
 when it is asked for."""
+_UPLOAD = re.compile(r"uploads/[0-9a-f]{16,32}(?:/[^/]+)?")
+"""A folder of one attachment, as the service and we name it, or a file in it."""
 GENERATED_NAMES = frozenset({INDEX_PAGE, NOT_FOUND_PAGE})
 """Last names of the pages that no wiki has and that lie outside ``-/``."""
 
@@ -408,19 +422,68 @@ def theme_folders(options: SiteOptions) -> tuple[Path, ...]:
 
 
 def changed_wiki(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | None:
-    """A wiki after edits of its pages; None where only a look at all files tells."""
+    """A wiki after changes; None where only a look at all files tells.
+
+    Edits of pages, pages that come and go in folders that hold pages, and attachments
+    that come or change are seen without it; folders, links and second files are not.
+    """
     top = f"{os.path.abspath(wiki.source.folder)}/"  # noqa: PTH100 - speed
     inside = {path.removeprefix(top) for path in changed if path.startswith(top)}
     touched = {path for path in inside if CONFLICT_MARK not in path}
     if not touched:
         return wiki if top[:-1] not in changed else None
+    uploads = {path for path in touched if _UPLOAD.fullmatch(path)}
+    if uploads and (attachments := _attachments_now(wiki, uploads)) is None:
+        return None
+    if uploads and attachments != wiki.attachments:
+        wiki = wiki.edited(attachments=attachments)
+    if not (touched := touched - uploads):
+        return wiki
+    contents = {path: read_file(wiki.source.folder, path) for path in touched}
+    old = {path: page_at(wiki, path) for path in touched}
     pages = dict(wiki.pages)
-    for path in touched:
-        page, content = page_at(wiki, path), read_file(wiki.source.folder, path)
-        if page is None or content is None:
+    if all(contents[path] is not None and old[path] for path in touched):
+        found = (_page_of(wiki, path, one or b"") for path, one in contents.items())
+        pages |= {page.slug: page for page in found if page}
+        return wiki if pages == wiki.pages else wiki.edited(pages=pages)
+    if not _is_plain(wiki, touched):
+        return None
+    for page in filter(None, old.values()):
+        del pages[page.slug]
+    for path, content in contents.items():
+        now = _page_of(wiki, path, content) if content is not None else None
+        is_gone = old[path] is not None and not os.path.lexists(top + path)
+        if (now.slug in pages) if now is not None else not is_gone:
             return None
-        pages[page.slug] = replace(page, digest=digest_of(content))
-    return wiki if pages == wiki.pages else wiki.edited(pages=pages)
+        if now is not None and is_template(now.slug) and old[path] is None:
+            return None
+        if now is not None:
+            pages[now.slug] = now
+    if pages == wiki.pages:
+        return wiki
+    return replace(wiki, pages=dict(sorted(pages.items())))
+
+
+def _attachments_now(
+    wiki: ScannedWiki, touched: Iterable[str]
+) -> Mapping[AttachmentPath, IndexedFile] | None:
+    """Attachments after changes of these and their folders; None where a scan tells."""
+    found, paths = dict(wiki.attachments), set(touched)
+    odd = wiki.left_out.keys() | {one.subject for one in wiki.problems}
+    # the watch may name the folder alone of a file that came with it
+    for folder in [path for path in paths if path.count("/") == 1]:
+        files = (wiki.source.folder / folder).glob("*")
+        if not (listed := {f"{folder}/{one.name}" for one in files}):
+            return None
+        known = (one for one in (*found, *odd) if one.startswith(f"{folder}/"))
+        paths |= listed.union(known)
+        paths.remove(folder)
+    for path in map(AttachmentPath, paths):
+        is_plain = path not in odd and naming.is_listed_attachment(path)
+        if not is_plain or (state := wiki.loose.look(path)) is None:
+            return None
+        found[path] = state
+    return dict(sorted(found.items()))
 
 
 def page_at(wiki: ScannedWiki, path: str) -> SourcePage | None:
@@ -428,6 +491,37 @@ def page_at(wiki: ScannedWiki, path: str) -> SourcePage | None:
     found = parse_path(path)
     page = wiki.pages.get(found[0]) if found else None
     return page if page is not None and page.path == path else None
+
+
+def _page_of(wiki: ScannedWiki, path: str, content: bytes) -> SourcePage | None:
+    found = parse_path(path)
+    if found is None or not is_text(found[0]):
+        return None
+    known = wiki.pages.get(found[0])
+    dates = known.dates if known else NO_DATES
+    return SourcePage(*found, PagePath(path), digest_of(content), dates)
+
+
+def _is_plain(wiki: ScannedWiki, touched: Iterable[str]) -> bool:
+    """Whether pages may come and go there without a word from any other file."""
+    # a second file of a page, or a folder in the place of one, is a problem
+    if wiki.problems != wiki.source.problems:
+        return False
+    known = {page.path.rpartition("/")[0] for page in wiki.pages.values()}
+    folders = {path.rpartition("/")[0] for path in touched}
+    return folders <= known | {""} and all(
+        _is_listed_as_reported(wiki, path) for path in touched
+    )
+
+
+def _is_listed_as_reported(wiki: ScannedWiki, path: str) -> bool:
+    """Whether a file is there by this very name; a disk may take another for it."""
+    folder, _, name = path.rpartition("/")
+    place = wiki.source.folder / folder
+    try:
+        return (name in os.listdir(place)) == os.path.lexists(place / name)  # noqa: PTH208 - names alone
+    except OSError:
+        return False
 
 
 def _conflict_files(root: Path) -> Iterator[tuple[str, str]]:
