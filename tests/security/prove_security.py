@@ -58,7 +58,7 @@ FAMILIES: dict[str, Family] = {
     "listener": by_tests(
         "webhook listener",
         "watch/test_listen.py",
-        only="secret or rubbish or megabytes or foreign or thousand",
+        only="secret or rubbish or megabytes or foreign or another_project",
     ),
     "malformed": by_tests("messages that are no HTTP", "test_malformed.py"),
     "half": proof_of_servers.half_requests,
