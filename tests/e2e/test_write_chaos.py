@@ -168,12 +168,15 @@ async def settle(author: Author) -> None:
     while await use.or_(take).or_(again).count():
         if await again.count():
             # the conflict is another one by now, and is asked about again
-            await author.button("Cancel").click()
+            answer = author.button("Cancel")
         else:
             for both in await author.button("Both").all():
                 await both.click()
-            await use.or_(take).click()
-        await author.page.locator("dialog").wait_for(state="detached")
+            answer = use.or_(take)
+        # another question may stand there at once, so it is this one that has to go
+        asked = await answer.element_handle()
+        await asked.click()
+        await asked.wait_for_element_state("hidden")
 
 
 async def write(desk: Desk, author: Author, who: str, place: str) -> None:
