@@ -5,7 +5,6 @@ import errno
 import logging
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -360,7 +359,7 @@ def test_a_folder_that_became_a_file_is_copied_so(tmp_path: Path) -> None:
     assert (copy / "b" / "c").samefile(source / "b" / "c")
 
 
-def test_a_disk_that_cannot_exchange_needs_a_link(
+def test_a_disk_that_cannot_exchange_is_told(
     press: Press, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cannot(_one: Path, _other: Path) -> None:
@@ -368,15 +367,23 @@ def test_a_disk_that_cannot_exchange_needs_a_link(
 
     monkeypatch.setattr(publish_module, "swap_paths", cannot)
     press.publish()
-    before = press.shown()
     press.write("Other words.")
-    with pytest.raises(SiteError, match="cannot swap folders") as raised:
-        press.publish()
-    assert press.shown() == before
-    assert raised.value.hint is not None
-    subprocess.run(raised.value.hint.partition(": ")[2], shell=True, check=True)
-    assert press.publish().is_switched
+    published = press.publish()
+    assert [problem.code for problem in published.problems] == ["not-at-once"]
     assert "Other words" in press.shown()
+    assert press.versions() == ["00000001"]
+    # interrupted between the two steps, the old site comes back
+    press.site.rename(versions_folder(press.site) / "old")
+    assert not press.publish().is_switched
+    assert "Other words" in press.shown()
+    # interrupted after them, the new one stays
+    (versions_folder(press.site) / "00000001").rename(
+        versions_folder(press.site) / "old"
+    )
+    press.write("Still other words.")
+    press.publish()
+    assert "Still other words" in press.shown()
+    assert not (versions_folder(press.site) / "old").exists()
 
 
 # The command that follows -----------------------------------------------------------

@@ -166,13 +166,14 @@ def publish_site(
             progress=progress,
         )
         is_new = not place.has_site or bool(report.written or report.removed)
+        problems: tuple[Problem, ...] = ()
         if is_new:
             if is_followed:  # also if the power goes
                 (versions_folder(output) / _PENDING).touch()
-            place.switch()
+            problems = place.switch()
             log.info("the site %s is a new version", output)
         place.prune(keep)
-    return Published(report, is_new)
+    return Published(report, is_new, problems)
 
 
 def versions_folder(output: Path) -> Path:
@@ -187,6 +188,7 @@ class _Place:
         self.next = self._versions / _NEXT
         self.has_site = False
         """Whether there was a site when the next version was begun."""
+        self._old = self._versions / "old"
         self._is_shared = False
         """Whether the next version shares its files with the site."""
 
@@ -213,6 +215,11 @@ class _Place:
     def begin(self) -> None:
         """Begin the next version as the present site; raises ``SiteError``."""
         self.has_site = os.path.lexists(self._output)
+        if self._old.is_dir():
+            # an interrupt between the steps of a disk that cannot exchange
+            self._remove_next()
+            self._old.rename(self.next if self.has_site else self._output)
+            self.has_site = True
         if not self.has_site:
             self._remove_next()
             return
@@ -225,26 +232,23 @@ class _Place:
         open_output(self._output)
         self._is_shared = make_linked_copy(self._output, self.next)
 
-    def switch(self) -> None:
-        """Put the next version in the site's place; raises ``SiteError``."""
+    def switch(self) -> tuple[Problem, ...]:
+        """Put the next version in the site's place."""
         if self._output.is_symlink():
             version, link = self._kept_as(), self._versions / "link"
             link.unlink(missing_ok=True)
             link.symlink_to(os.path.relpath(version, self._output.parent))
             link.replace(self._output)
-            return
+            return ()
         if not self.has_site:
             self.next.rename(self._output)
-            return
+            return ()
         try:
             swap_paths(self.next, self._output)
-        except NotSupported as exc:
-            raise SiteError(
-                f"the disk of {self._output} cannot swap folders",
-                hint=f"make it a link: mv {self._output} {self._output}-1;"
-                f" ln -s {self._output.name}-1 {self._output}",
-            ) from exc
+        except NotSupported:
+            return self._replace_in_two_steps()
         self._kept_as()
+        return ()
 
     def prune(self, keep: int) -> None:
         """Remove the oldest versions but that shown; one becomes the next.
@@ -270,6 +274,25 @@ class _Place:
         version = self._versions / f"{number:0{_DIGITS}}"
         self.next.rename(version)
         return version
+
+    def _replace_in_two_steps(self) -> tuple[Problem, ...]:
+        """For disks that cannot exchange: there is no site for an instant."""
+        self._output.rename(self._old)
+        try:
+            self.next.rename(self._output)
+        except OSError:
+            self._old.rename(self._output)
+            raise
+        self._old.rename(self.next)
+        self._kept_as()
+        problem = Problem(
+            "not-at-once",
+            str(self._output),
+            "this disk cannot swap folders atomically: the site was missing for an"
+            " instant",
+            "put the site on another disk, or make it a symbolic link to a folder",
+        )
+        return (problem,)
 
     def _numbered(self) -> list[Path]:
         return sorted(

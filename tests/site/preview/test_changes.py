@@ -154,7 +154,7 @@ def linked_picture(desk: Desk) -> list[str]:
 
 
 def real_picture(desk: Desk) -> list[str]:
-    """The link was told of, and is none any more."""
+    """A symbolic link that was reported is a file by now."""
     link = desk.folder / linked_picture(desk)[0]
     desk.last = desk.scan()
     link.unlink()

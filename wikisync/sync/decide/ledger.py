@@ -273,5 +273,6 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
 
 
 def remote_label(at: float) -> str:
-    """When the wiki's text was first seen, by a person's own clock."""
-    return f"seen {datetime.fromtimestamp(at):%Y-%m-%d %H:%M}"  # noqa: DTZ006
+    """When the wiki's text was first seen."""
+    seen = datetime.fromtimestamp(at)  # noqa: DTZ006 - a person's own clock
+    return f"seen {seen:%Y-%m-%d %H:%M}"
