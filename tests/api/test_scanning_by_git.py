@@ -215,7 +215,7 @@ async def test_our_own_write_that_git_does_not_know_of_is_read(
 async def test_page_that_a_webhook_named_is_read_though_head_is_the_same(
     replica: WikiReplica, asked: Asked
 ) -> None:
-    replica.await_pages([ONE])
+    replica.awaited = [ONE]
     assert await seen(replica) == digests(PAGES)
     assert asked.take() == ["GET refs", "GET d0%2Fpage-00"]
 

@@ -15,14 +15,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
 from random import random as spread
@@ -123,7 +116,8 @@ class Client:
             self.late_notice,
             self.budget.heard,
         )
-        self._sleep, self._clock = sleep, clock
+        self.wait, self.now = sleep, clock
+        """Lets time pass, and seconds since any moment."""
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
 
@@ -283,7 +277,9 @@ class Client:
                 answer = await self._pool.exchange(request)
             return read(answer)
 
-        return await self._repeated(request, attempt)
+        if self._before_write is not None and request.is_write:
+            self._before_write(request)
+        return await self.budget.repeated(request, attempt)
 
     async def fetch(self, request: Request, kind: type[T]) -> T:
         """Ask for one JSON value and decode it."""
@@ -315,14 +311,6 @@ class Client:
         """The URL of a request for messages, without secrets."""
         return self.address.url(request.path)
 
-    async def wait(self, seconds: float) -> None:
-        """Let time pass, as the client's sleep has it."""
-        await self._sleep(seconds)
-
-    def now(self) -> float:
-        """Seconds since any moment, as the client's clock has it."""
-        return self._clock()
-
     async def download(self, url: str, purpose: Purpose) -> AsyncGenerator[bytes, None]:
         """Bytes of a file on the service's web side, in chunks; no redirects.
 
@@ -335,7 +323,7 @@ class Client:
             chunks = self._chunks(url, request)
             return chunks, await anext(chunks, b"")
 
-        chunks, first = await self._repeated(request, attempt)
+        chunks, first = await self.budget.repeated(request, attempt)
         async with aclosing(chunks):
             if first:
                 yield first
@@ -360,17 +348,10 @@ class Client:
             async for chunk in chunks:
                 yield chunk
 
-    async def _repeated(
-        self, request: Request, attempt: Callable[[], Awaitable[T]]
-    ) -> T:
-        if self._before_write is not None and request.is_write:
-            self._before_write(request)
-        return await self.budget.repeated(request, attempt)
-
     # -- what a person hears while it takes long -----------------------------------
 
     def _notify_pause(self, seconds: float, why: str) -> None:
-        until = self._clock() + seconds
+        until = self.now() + seconds
         if seconds <= self.settings.notice_pause_s or until <= self._notified_until:
             return
         self._notified_until = until + self.settings.notice_pause_s
@@ -379,23 +360,22 @@ class Client:
     @contextmanager
     def late_notice(self, action: str) -> Iterator[None]:
         """Let a person know what is waited for, where that takes long."""
-        loop = asyncio.get_running_loop()
         after_s = self.settings.notice_after_s
-        timer = loop.call_later(after_s, self._notify_late, action)
+
+        def notify() -> None:
+            if self.now() < self._late_notified_at + after_s:
+                return  # of many that wait at the same time, one line is enough
+            self._late_notified_at = self.now()
+            self.notify(
+                f"still waiting for {self.address.authority}, for more than"
+                f" {after_s:.0f} s: {action}"
+            )
+
+        timer = asyncio.get_running_loop().call_later(after_s, notify)
         try:
             yield
         finally:
             timer.cancel()
-
-    def _notify_late(self, action: str) -> None:
-        now, after_s = self._clock(), self.settings.notice_after_s
-        if now < self._late_notified_at + after_s:
-            return  # of many that wait at the same time, one line is enough
-        self._late_notified_at = now
-        self.notify(
-            f"still waiting for {self.address.authority}, for more than"
-            f" {after_s:.0f} s: {action}"
-        )
 
 
 # -- lists in parts ----------------------------------------------------------------

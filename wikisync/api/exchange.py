@@ -197,8 +197,19 @@ class NotHandedOut(errors.NotFound):
 
 
 def decode(answer: Answer, kind: type[T], purpose: Purpose) -> T:
-    """The answer's body as a record; CutAnswer where JSON ends early, else if odd."""
-    require_json(answer, purpose)
+    """The answer's body as a record; CutAnswer where JSON ends early, else if odd.
+
+    ProtocolViolation for what is no JSON: a sign-in page, a proxy, a wrong URL.
+    """
+    # a proxy may take the content type away or replace it; an empty list without it
+    # proves nothing: it would be an emptied wiki
+    is_unmarked = answer.content_type in UNMARKED
+    if not (answer.is_json and answer.body) and not (
+        is_unmarked and answer.body.lstrip().startswith((b"[{", b'{"'))
+    ):
+        if answer.is_json or not answer.body:
+            raise violation(answer, purpose, "the answer is empty")
+        raise not_the_api(answer, purpose)
     return _decoded(answer.body, kind, answer, purpose)
 
 
@@ -221,7 +232,16 @@ def _decoded(
             answer, purpose, f"the JSON has another shape: {errors.lowered(str(exc))}"
         ) from exc
     except msgspec.DecodeError as exc:
-        raise _undecodable(answer, purpose, exc) from exc
+        if "truncated" not in str(exc):
+            why = str(exc).removeprefix("JSON is malformed: ")
+            raise violation(answer, purpose, f"the JSON is wrong: {why}") from exc
+        raise CutAnswer(
+            f"cannot {purpose.action}: the response was truncated after"
+            f" {len(answer.body)} bytes",
+            url=answer.url,
+            status=answer.status,
+            hint=cut_hint(purpose),
+        ) from exc
     except UnicodeDecodeError as exc:
         raise violation(answer, purpose, "the JSON is not UTF-8") from exc
     except RecursionError as exc:
@@ -251,20 +271,6 @@ def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
         ) from exc
 
 
-def require_json(answer: Answer, purpose: Purpose) -> None:
-    """Refuse a success that is not JSON: a sign-in page, a proxy, a wrong URL."""
-    if answer.is_json and answer.body:
-        return
-    # a proxy may take the content type away or replace it; an empty list without it
-    # proves nothing: it would be an emptied wiki
-    is_unmarked = answer.content_type in UNMARKED
-    if is_unmarked and answer.body.lstrip().startswith((b"[{", b'{"')):
-        return
-    if answer.is_json or not answer.body:
-        raise violation(answer, purpose, "the answer is empty")
-    raise not_the_api(answer, purpose)
-
-
 def not_the_api(answer: Answer, purpose: Purpose) -> errors.ProtocolViolation:
     """The error for an answer that is a web page or another kind of file."""
     what = "a web page" if "html" in answer.content_type else "no JSON"
@@ -275,21 +281,6 @@ def not_the_api(answer: Answer, purpose: Purpose) -> errors.ProtocolViolation:
         url=answer.url,
         status=answer.status,
         hint=f"{NOT_THE_API_HINT}; {PROXY_HINT}" if is_unknown else NOT_THE_API_HINT,
-    )
-
-
-def _undecodable(
-    answer: Answer, purpose: Purpose, exc: msgspec.DecodeError
-) -> errors.ProtocolViolation:
-    if "truncated" not in str(exc):
-        why = str(exc).removeprefix("JSON is malformed: ")
-        return violation(answer, purpose, f"the JSON is wrong: {why}")
-    return CutAnswer(
-        f"cannot {purpose.action}: the response was truncated after {len(answer.body)}"
-        f" bytes",
-        url=answer.url,
-        status=answer.status,
-        hint=cut_hint(purpose),
     )
 
 

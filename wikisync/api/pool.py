@@ -258,15 +258,22 @@ class Pool:
             request.purpose, shown, is_known_host=self._is_known_host, proxy=self._proxy
         )
         plain = request.packets if request.json is None else request.json
+        headers = headers_of(request, self.address, self._token)
+        if self._proxy is not None and self.address.scheme == "http":
+            # without a tunnel the proxy reads, and removes, what is meant for it
+            headers.update(self._proxy.headers)
+        settings = self._settings
+        within_s = settings.connect_timeout_s + settings.read_timeout_s
+        within_s += settings.upload_timeout_s if request.form else 0.0
         async with form as body:
             with translated, notice:
-                async with asyncio.timeout(self._headers_within_s(request)):
+                async with asyncio.timeout(within_s):
                     response = await self._http.request(
                         request.method,
                         url,
                         # as a stream: aiohttp warns of more than a MiB of plain bytes
                         data=body if plain is None else BytesIO(plain),
-                        headers=self._headers(request),
+                        headers=headers,
                         allow_redirects=False,
                         proxy_headers=self._proxy.headers if self._proxy else None,
                     )
@@ -280,18 +287,6 @@ class Pool:
                     asked = request.method, shown, response.status, spent_s * 1000
                     log.debug("%s %s -> %d in %.0f ms %s", *asked, one_line(name))
                     yield response
-
-    def _headers(self, request: Request) -> dict[str, str]:
-        headers = headers_of(request, self.address, self._token)
-        if self._proxy is not None and self.address.scheme == "http":
-            # without a tunnel the proxy reads, and removes, what is meant for it
-            headers.update(self._proxy.headers)
-        return headers
-
-    def _headers_within_s(self, request: Request) -> float:
-        settings = self._settings
-        within_s = settings.upload_timeout_s if request.form else 0.0
-        return settings.connect_timeout_s + settings.read_timeout_s + within_s
 
     async def _answer(
         self, response: aiohttp.ClientResponse, request: Request, url: URL

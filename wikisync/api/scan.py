@@ -123,7 +123,15 @@ class Scan(Struct):
                     "rename the page on the wiki",
                 )
             return
-        page_format = self._format_of(record)
+        page_format = known_format(record)
+        if page_format is None:
+            page_format = model.Format.PLAINTEXT
+            self.fail(
+                "unknown-format",
+                slug,
+                f"has the unknown format {record.format}; kept as plain text",
+                "check whether a newer wikisync supports it",
+            )
         if slug in self.formats:
             self._note_twin(slug, page_format)
             return
@@ -162,18 +170,6 @@ class Scan(Struct):
             f"the service lists it wrongly: {entry.reason}",
             "save the page on the wiki again, or ask the administrator of the service",
         )
-
-    def _format_of(self, record: WikiPageRecord) -> model.Format:
-        known = known_format(record)
-        if known is not None:
-            return known
-        self.fail(
-            "unknown-format",
-            record.slug,
-            f"has the unknown format {record.format}; kept as plain text",
-            "check whether a newer wikisync supports it",
-        )
-        return model.Format.PLAINTEXT
 
     def _note_twin(self, slug: model.Slug, page_format: model.Format) -> None:
         first = self.formats[slug]

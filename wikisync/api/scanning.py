@@ -10,7 +10,7 @@ one kind.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -62,7 +62,8 @@ class Scanning:
         self._asks_git = trees is not None
         self._request_cost_bytes = request_cost_bytes
         self._has_notified = False
-        self._awaited: frozenset[Slug] = frozenset()
+        self.awaited: Collection[Slug] = ()
+        """Pages that the next scans are to read, whatever git says."""
         self._files: tuple[str, bool, Mapping[str, str]] | None = None
         """What ``other_files`` gave last, of which commit, and whether with uploads."""
 
@@ -94,10 +95,6 @@ class Scanning:
             log.info("%s: HEAD is not known: %s", self._wiki.owner, error.message)
             return ""
 
-    def await_pages(self, slugs: Iterable[Slug]) -> None:
-        """Pages that the next scans are to read, whatever git says."""
-        self._awaited = frozenset(slugs)
-
     async def other_files(
         self, *, has_uploads: bool = False
     ) -> Mapping[str, str] | None:
@@ -128,7 +125,8 @@ class Scanning:
         known = self._known
         changes, suspects = await self._changes(known.mark.head, head), known.suspects
         if head == known.mark.head:
-            suspects |= self._awaited  # somebody says that they changed all the same
+            # somebody says that they changed all the same
+            suspects = suspects.union(self.awaited)
             if not suspects:
                 return known.same()
         scan = Scan.after(known.scanned)
@@ -227,12 +225,27 @@ class Scanning:
         if listed is None:
             return known.unchanged(await self._brought(head))
         scan = Scan.at(listed.pages, listed.odd)
+        client, bytes_max = (
+            self._wiki.client,
+            self._wiki.client.settings.answer_bytes_max,
+        )
         if not (is_whole or head or self._has_notified) and known.mark.is_too_large:
-            self._notify_of_reads(len(scan.single))
             self._has_notified = True
-        await self._read_singly(scan, scan.single)
+            client.notify(
+                f"{self._wiki.owner}: each of the {len(scan.single)} pages is read by"
+                " itself, because the list of their texts is larger than"
+                f" {bytes_max >> 20} MiB and the wiki's git repository cannot be read;"
+                " give the token the scope read_repository, and a sync reads only the"
+                " pages that changed"
+            )
+
+        async def read(slug: Slug) -> None:
+            page = whole_page(await self._wiki.get_page(slug), slug, self._wiki)
+            scan.add(replace(page, format=scan.formats[slug]))
+
+        await self._each(scan.single, scan, read)
         size = sum(state.size or 0 for state in scan.pages.values())
-        became_small = scan.is_complete and size < self._list_bytes_max // 2
+        became_small = scan.is_complete and size < bytes_max // 2
         is_worth_it = not is_whole or size >= self._request_cost_bytes
         if not (is_worth_it and scan.is_complete):
             head = ""
@@ -289,27 +302,7 @@ class Scanning:
             except errors.RemoteError:
                 raise error from error.__cause__
 
-    def _notify_of_reads(self, count: int) -> None:
-        self._wiki.client.notify(
-            f"{self._wiki.owner}: each of the {count} pages is read by itself, because"
-            f" the list of their texts is larger than {self._list_bytes_max >> 20} MiB"
-            " and the wiki's git repository cannot be read; give the token the scope"
-            " read_repository, and a sync reads only the pages that changed"
-        )
-
-    @property
-    def _list_bytes_max(self) -> int:
-        return self._wiki.client.settings.answer_bytes_max
-
     # -- single reads ------------------------------------------------------------------
-
-    async def _read_singly(self, scan: Scan, slugs: Sequence[Slug]) -> None:
-        async def read(slug: Slug) -> None:
-            record = await self._wiki.get_page(slug)
-            page = whole_page(record, slug, self._wiki)
-            scan.add(replace(page, format=scan.formats[slug]))
-
-        await self._each(slugs, scan, read)
 
     async def _each(
         self, slugs: Sequence[Slug], scan: Scan, read: Callable[[Slug], Awaitable[None]]

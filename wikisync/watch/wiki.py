@@ -120,7 +120,7 @@ class WatchedWiki(WikiCycles):
         wiki.remote.is_remembering = scope is ScanScope.FOLDER
         wiki.remote.keeps_files = saved is not None
         named = frozenset(() if scope is ScanScope.FOLDER else self._named)
-        wiki.replica.await_pages(named)
+        wiki.replica.awaited = named
         try:
             self.synced.has_other_folder = False
             files = None if saved is None else frozenset(saved)
