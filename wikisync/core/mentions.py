@@ -119,7 +119,8 @@ def mentioned_attachments(source: str) -> tuple[model.AttachmentPath, ...]:
         whole = match["name"].rstrip(_PUNCTUATION)
         for spelling in (whole, *_cuts(whole)):
             name = unquote(_ESCAPE.sub(r"\1", spelling))
-            if _is_file_name(name):
+            is_one_name = "/" not in name and "\\" not in name and name.isprintable()
+            if is_one_name and name not in {"", ".", ".."}:
                 found[model.AttachmentPath(f"uploads/{match['folder']}/{name}")] = None
         if len(found) >= MENTIONS_MAX:
             break
@@ -159,8 +160,11 @@ def linked_ways(source: str) -> tuple[str, ...]:
 def _add_ways(
     found: dict[str, None], text: str, is_named: re.Pattern[str] = _HAS_EXTENSION
 ) -> None:
-    ways = filter(_is_way, filter(is_named.search, _spellings(text)))
-    found |= dict.fromkeys(ways)
+    for way in _spellings(text):
+        if is_named.search(way) and model.split_extension(way) is None:
+            is_plain = "//" not in way and "\\" not in way and way.isprintable()
+            if is_plain and _UPLOADED.search(way) is None:
+                found[way] = None
 
 
 def _spellings(text: str) -> Iterator[str]:
@@ -187,16 +191,6 @@ def is_upload(path: str) -> bool:
 def has_extension(way: str) -> bool:
     """Whether a way ends as most files do, and no page."""
     return _HAS_EXTENSION.search(way) is not None and model.split_extension(way) is None
-
-
-def _is_way(way: str) -> bool:
-    return (
-        model.split_extension(way) is None
-        and "//" not in way
-        and "\\" not in way
-        and way.isprintable()
-        and _UPLOADED.search(way) is None
-    )
 
 
 def ways_lead_to(slug: model.Slug, ways: Sequence[str]) -> Iterator[str]:
@@ -228,7 +222,11 @@ def unmet_mentions(
         shorter[path] = tuple(short for short in cuts if short in named)
     cut = {short for spellings in shorter.values() for short in spellings}
     return others + [
-        sorted((path, *shorter[path]), key=_likelihood)
+        # first the longest that ends as files do, ``a,b.png`` before ``a``
+        sorted(
+            (path, *shorter[path]),
+            key=lambda one: (_EXTENSION.search(one) is None, -len(one)),
+        )
         for path in named
         if path not in cut
         if path not in there and not any(short in there for short in shorter[path])
@@ -247,17 +245,3 @@ def _cuts(name: str) -> Iterator[str]:
         yield name[: match.start()].rstrip(_NAME_END)
     if name[-1:] in {".", " "}:
         yield name.rstrip(_NAME_END)
-
-
-def _likelihood(path: model.AttachmentPath) -> tuple[bool, int]:
-    """First the longest that ends as files do, ``a,b.png`` before ``a``."""
-    return _EXTENSION.search(path) is None, -len(path)
-
-
-def _is_file_name(name: str) -> bool:
-    return (
-        bool(name)
-        and name not in {".", ".."}
-        and name.isprintable()
-        and ("/" not in name and "\\" not in name)
-    )

@@ -173,12 +173,6 @@ def folder_maker(name: str) -> str | None:
     return _MAKERS[found.lastindex - 1] if found and found.lastindex else None
 
 
-def is_hidden_page(name: str) -> bool:
-    """Whether a person hid a page's file by a dot in front."""
-    # what macOS writes beside each file on a disk of another system begins so
-    return name.startswith(".") and not name.startswith("._")
-
-
 @lru_cache(_NAMES_KNOWN_MAX)
 def may_be_copy(name: str) -> bool:
     """Whether it is worth asking ``copied_by`` about a page's file of this name."""

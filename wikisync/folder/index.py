@@ -105,9 +105,16 @@ class FolderIndex:
     def files(self) -> dict[str, IndexedFile]:
         """What is known of each file, here or from the process before."""
         if self._files is None:
-            kept = self._recalled()
-            self._files = {} if kept is None else kept.files
-            self.read_all_at = 0.0 if kept is None else kept.read_all_at
+            kept = _Kept(("", "", 0, 0), 0.0, {})
+            with suppress(OSError, msgspec.MsgspecError):
+                if self._file is not None:
+                    made = memoryview(read_private_file(self._file, BYTES_MAX))
+                    checksum, content = made[:SUM_BYTES], made[SUM_BYTES:]
+                    if checksum == _sum(content):
+                        found = _KEPT.decode(content)
+                        # else it cannot be believed
+                        kept = found if found.place == self._place() else kept
+            self._files, self.read_all_at = kept.files, kept.read_all_at
         return self._files
 
     def look(
@@ -215,29 +222,14 @@ class FolderIndex:
     def keep(self) -> None:
         """Keep what is known for the next process, where that can be."""
         # pages are scanned in one thread, and files that links lead to in others
-        with self._keeping:
+        with self._keeping, suppress(OSError):
             if self._is_kept and self._is_changed and self._file is not None:
                 self._is_changed = False
-                self._write(self._file)
-
-    def _write(self, target: Path) -> None:
-        with suppress(OSError):
-            kept = _Kept(self._place(), self.read_all_at, self.files)
-            content = msgspec.msgpack.encode(kept)
-            make_private_folder(target.parent)
-            # in one step and without fsync: it ends with the machine
-            write_private_file(target, _sum(content) + content)
-
-    def _recalled(self) -> _Kept | None:
-        """What was kept; None where it cannot be believed."""
-        with suppress(OSError, msgspec.MsgspecError):
-            if self._file is not None:
-                made = memoryview(read_private_file(self._file, BYTES_MAX))
-                checksum, content = made[:SUM_BYTES], made[SUM_BYTES:]
-                if checksum == _sum(content):
-                    kept = _KEPT.decode(content)
-                    return kept if kept.place == self._place() else None
-        return None
+                kept = _Kept(self._place(), self.read_all_at, self.files)
+                content = msgspec.msgpack.encode(kept)
+                make_private_folder(self._file.parent)
+                # in one step and without fsync: it ends with the machine
+                write_private_file(self._file, _sum(content) + content)
 
     def _place(self) -> tuple[str, str, int, int]:
         status, boot = self.root.stat(), ""

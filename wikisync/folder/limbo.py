@@ -136,8 +136,31 @@ class Limbo:
             return []
         except OSError as exc:
             raise safe_open.folder_error("read", str(self._path), exc) from exc
-        with safe_open.closing(descriptor):
-            return self._late_saves(descriptor)
+        with safe_open.closing(descriptor) as folder:
+            names = sorted(os.listdir(folder))  # noqa: PTH208 - a descriptor
+            batches: dict[str, list[str]] = {
+                name.removesuffix(_RECORD): []
+                for name in names
+                if name.endswith(_RECORD)
+            }
+            for name in names:
+                files = batches.get(name.partition("-")[0])
+                if files is not None:
+                    files.append(name)
+                elif not name.endswith(_RECORD):
+                    # The record is there before the first name is touched, so a file of
+                    # no record is ours and took no name.  A batch under way has such
+                    # files for a moment.
+                    status = _status(folder, name)
+                    if status and abs(self._clock() - status.st_ctime) >= ORPHAN_S:
+                        _remove(folder, name)
+            return [
+                late
+                for batch, files in batches.items()
+                for late in self._late_of(
+                    folder, batch, files, _read_record(folder, batch + _RECORD)
+                )
+            ]
 
     def acknowledge(self, late_id: str) -> None:
         """Expect a late save's text from now on; the next check may end its file."""
@@ -158,30 +181,6 @@ class Limbo:
         """Remove files of a batch that nobody can write to, and maybe its record."""
         names = [entry + suffix for entry in kept for suffix in ("", _ASIDE)]
         self._late_of(folder, batch, names, kept)
-
-    def _late_saves(self, folder: int) -> list[Late]:
-        names = sorted(os.listdir(folder))
-        batches: dict[str, list[str]] = {
-            name.removesuffix(_RECORD): [] for name in names if name.endswith(_RECORD)
-        }
-        for name in names:
-            files = batches.get(name.partition("-")[0])
-            if files is not None:
-                files.append(name)
-            elif not name.endswith(_RECORD):
-                # The record is there before the first name is touched, so a file of no
-                # record is ours and took no name.  A batch under way has such files for
-                # a moment.
-                status = _status(folder, name)
-                if status and abs(self._clock() - status.st_ctime) >= ORPHAN_S:
-                    _remove(folder, name)
-        return [
-            late
-            for batch, files in batches.items()
-            for late in self._late_of(
-                folder, batch, files, _read_record(folder, batch + _RECORD)
-            )
-        ]
 
     def _late_of(
         self, folder: int, batch: str, names: Iterable[str], kept: Mapping[str, _Kept]
@@ -226,7 +225,11 @@ class Limbo:
                 # open then is the same for good, since it has no name in the folder by
                 # which a program could open it.
                 is_open = writers.may_write(descriptor, unchanged_s)
-                if is_open and self._is_to_wait(status, unchanged_s, known_at):
+                # one that is older than its record needs no check
+                is_old = status.st_mtime < known_at - TIMES_S
+                is_streamed = abs(self._clock() - known_at) < STREAM_S
+                is_being_saved = unchanged_s < LATE_S and is_streamed
+                if is_open and (is_old or is_being_saved):
                     return True
                 content = safe_open.read_all(descriptor, name)
         except FolderError:
@@ -245,14 +248,6 @@ class Limbo:
             return True
         _remove(folder, name)
         return None
-
-    def _is_to_wait(
-        self, status: os.stat_result, unchanged_s: float, known_at: float
-    ) -> bool:
-        """Whether an open file needs no check, or is being written to."""
-        if status.st_mtime < known_at - TIMES_S:
-            return True
-        return unchanged_s < LATE_S and abs(self._clock() - known_at) < STREAM_S
 
 
 class LimboBatch:

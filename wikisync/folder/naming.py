@@ -295,24 +295,17 @@ def _tokens(component: str) -> list[str]:
     tokens: list[str] = []
     run = ""
     for char in component:
-        if _is_coded(char) or not _stays(run, char):
+        # what form C changes behind a starter and its marks is coded, and so is a run
+        # of more marks than any script has: it costs the square of its length
+        stays = len(run) <= _MARKS_IN_ROW_MAX
+        stays = stays and unicodedata.is_normalized("NFC", run + char)
+        if _is_coded(char) or not stays:
             tokens.append(_code(char))
             run = tokens[-1][-1]
         else:
             tokens.append(char)
             run = run + char if unicodedata.combining(char) else char
     return tokens
-
-
-def _stays(run: str, char: str) -> bool:
-    """Whether form C leaves a character alone behind a starter and its marks.
-
-    A longer run of marks than any script has is coded: it costs the square of its
-    length.
-    """
-    return len(run) <= _MARKS_IN_ROW_MAX and unicodedata.is_normalized(
-        "NFC", run + char
-    )
 
 
 def _is_coded(char: str) -> bool:
@@ -422,11 +415,16 @@ def decode_parts(
         end = start + 1
         while end < len(parts) and _is_continued(parts[end - 1]):
             end += 1
-        found = _decode(parts[start:end])
-        role = page_format if end == len(parts) else None
-        if found is None or not _is_canonical(
-            found, parts[start:end], role, digest, is_top=start == 0
-        ):
+        group = parts[start:end]
+        found = _decode(group)
+        if found is not None and (len(group) > 1 or "%" in group[0]):
+            # Are these the names that ``encode_component`` writes?  What form C changes
+            # depends on Python's Unicode: codes beyond ASCII are all right.
+            role, is_top = page_format if end == len(parts) else None, start == 0
+            written = encode_component(found, role, digest.copy(), is_top=is_top)
+            is_ours = _shown(_joined(written)) == _shown(_joined(group))
+            found = found if is_ours else None
+        if found is None:
             found, end = parts[start], start + 1
         for part in parts[start:end]:
             digest.enter(part)
@@ -459,24 +457,6 @@ def _decode(group: Sequence[str]) -> str | None:
 
 def _decoded_bytes(codes: str) -> str:
     return bytes.fromhex(codes.replace("%", "")).decode("utf-8", "surrogatepass")
-
-
-def _is_canonical(
-    decoded: str,
-    group: Sequence[str],
-    page_format: model.Format | None,
-    digest: PathDigest,
-    *,
-    is_top: bool,
-) -> bool:
-    """Whether these names are what ``encode_component`` writes for the component.
-
-    What form C changes depends on Python's Unicode: codes beyond ASCII are all right.
-    """
-    if len(group) == 1 and "%" not in group[0]:
-        return True
-    written = encode_component(decoded, page_format, digest.copy(), is_top=is_top)
-    return _shown(_joined(written)) == _shown(_joined(group))
 
 
 def _shown(text: str) -> str:

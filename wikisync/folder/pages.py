@@ -7,7 +7,7 @@ something.  A file that was saved a moment ago may be half, and is waited for.
 import os
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from stat import S_ISREG
@@ -115,7 +115,19 @@ class PageFolder:
         # also after a clock was set back: then no age means anything
         reads_all = not 0 <= now - self._index.read_all_at < READ_ALL_S
         pages: dict[Slug, PageState] = {}
-        problems = [*self._pattern_problems, *scanned.problems, *_in_place(scanned)]
+        problems = [*self._pattern_problems, *scanned.problems]
+        # by page: whether there is such a page, the reader of the scan knows
+        problems += [
+            Problem(
+                FOLDER_OF_PAGES,
+                page[0],
+                f"{path} is a folder with the name of the page's file; the page is"
+                f" skipped",
+                "rename or remove the folder to get the page back",
+            )
+            for path in scanned.in_place
+            if (page := naming.parse_path(path))
+        ]
         problems += scanned.left_out
         unreadable = set(scanned.duplicates)
         seen = {path: file for path, file in list(known.items()) if file.page is None}
@@ -135,13 +147,14 @@ class PageFolder:
         self._index.keep()
         hidden = (naming.parse_path(path) for path in scanned.hidden if path)
         unreadable |= {page[0] for page in hidden if page} | scanned.ignored
+        locked = ((naming.parse_path(one), lock) for one, lock in scanned.locks.items())
         self._snapshot = Snapshot(
             pages={slug: pages[slug] for slug in pages if slug not in unreadable},
             problems=tuple(problems),
             is_complete=scanned.is_complete,
             unreadable=frozenset(unreadable),
             ignored=frozenset(scanned.ignored),
-            busy=_busy_pages(scanned),
+            busy={page[0]: lock for page, lock in locked if page},
             copies=scanned.copies,
             likely_copies=scanned.likely_copies,
             elsewhere=scanned.elsewhere,
@@ -168,8 +181,14 @@ class PageFolder:
                 index = bisect_left(pages, path, key=attrgetter("path"))
                 if index == len(pages) or pages[index].path != path:
                     return None
-                file = _listed_anew(folders, pages[index])
-                if file is None or file.slug not in before.pages:
+                *parts, name = split_path(path)
+                try:
+                    folder = folders.open(parts, makes=False)
+                    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                except (OSError, FolderError):
+                    return None
+                file = pages[index]._replace(status=status_of(status))
+                if not S_ISREG(status.st_mode) or file.slug not in before.pages:
                     return None
                 known = self._index.files.get(path)
                 if known is None or _has_shrunk(file.status, known.status):
@@ -220,14 +239,13 @@ class PageFolder:
     def _hides(self, slug: Slug, page_format: Format) -> bool:
         if slug in (self._paths or {}):
             return False
+        hidden = self.scanned.hidden
         plain = (f"{slug}{extension}" for extension in page_format.extensions)
         return any(
-            self._is_hidden(way) for way in (naming.path_of(slug, page_format), *plain)
+            self.patterns.hides(path)
+            or any(way in hidden for way in (path, *folders_above(path), ""))
+            for path in (naming.path_of(slug, page_format), *plain)
         )
-
-    def _is_hidden(self, path: str) -> bool:
-        hidden, ways = self.scanned.hidden, (path, *folders_above(path), "")
-        return self.patterns.hides(path) or any(way in hidden for way in ways)
 
     def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages below a directory that is there and holds nothing."""
@@ -441,38 +459,8 @@ class PageFolder:
         return IndexedFile(state.digest, len(content), file.status, is_sure, state)
 
 
-def _busy_pages(scanned: ScannedFolder) -> Mapping[Slug, str]:
-    """Pages that an editor has open, each with its lock file."""
-    found = ((naming.parse_path(path), lock) for path, lock in scanned.locks.items())
-    return {page[0]: lock for page, lock in found if page}
-
-
 def _has_shrunk(status: FileStatus, before: FileStatus | None) -> bool:
     return status.size == 0 or (before is not None and status.size * 2 < before.size)
-
-
-def _listed_anew(folders: Folders, file: ListedFile) -> ListedFile | None:
-    """A page's file as it is now; None where there is no plain file any more."""
-    *parts, name = split_path(file.path)
-    try:
-        folder = folders.open(parts, makes=False)
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except (OSError, FolderError):
-        return None
-    return file._replace(status=status_of(status)) if S_ISREG(status.st_mode) else None
-
-
-def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
-    """Reported by page: whether there is such a page, the reader of the scan knows."""
-    for path in scanned.in_place:
-        if found := naming.parse_path(path):
-            yield Problem(
-                FOLDER_OF_PAGES,
-                found[0],
-                f"{path} is a folder with the name of the page's file; the page is"
-                f" skipped",
-                "rename or remove the folder to get the page back",
-            )
 
 
 def _is_emptied(root: int, parts: Sequence[str]) -> bool:

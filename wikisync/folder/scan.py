@@ -449,7 +449,8 @@ def ignored_page(path: str) -> Problem | None:
     split = split_extension(name)
     if split is None:
         return None
-    if ignore.is_hidden_page(name):
+    # what macOS writes beside each file on a disk of another system begins with ._
+    if name.startswith(".") and not name.startswith("._"):
         return _left_out(
             "name-hidden",
             path,

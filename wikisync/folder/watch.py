@@ -197,7 +197,13 @@ class _Watched:
             except FileNotFoundError:
                 pass  # gone since it was listed; the next walk reports it
             except (OSError, WatchfilesRustInternalError) as exc:
-                problem = _no_events(exc)
+                problem = Problem(
+                    NO_EVENTS,
+                    "the watch on the folders",
+                    f"{getattr(exc, 'strerror', None) or exc}; they are scanned"
+                    " instead, small ones every 2 seconds and large ones less often",
+                    "raise the limit: sysctl fs.inotify.max_user_watches=524288",
+                )
             else:
                 self._watch = _Events(held, self._how, events)
                 return self._watch
@@ -224,7 +230,17 @@ class _Roots:
 
     def are_same(self) -> bool:
         """Whether each root still is the folder that it was, or still absent."""
-        return all(self._is_same(root) for root in self._roots)
+        for root in self._roots:
+            before = self._places.get(root)
+            try:
+                now = current_folder(Path(root), before)
+            except FolderError:
+                if before is not None:
+                    return False
+            else:
+                if before is None or not now.is_same_folder(before):
+                    return False
+        return True
 
     def relative(self, path: str) -> str | None:
         """A path below its root; empty for a root itself, None for any other."""
@@ -234,14 +250,6 @@ class _Roots:
             if path.startswith(f"{root}/"):
                 return path[len(root) + 1 :]
         return None
-
-    def _is_same(self, root: str) -> bool:
-        before = self._places.get(root)
-        try:
-            now = current_folder(Path(root), before)
-        except FolderError:
-            return before is None
-        return before is not None and now.is_same_folder(before)
 
 
 class _Events:
@@ -276,20 +284,16 @@ class _Events:
                 return None
             if inside is not None and self._how.is_wanted(inside):
                 found.add(path)
-        if found:
-            self._last_change = time.monotonic()
-            return found if self._has_watches_for(found) else None
-        return found if self._roots.are_same() else None
-
-    def _has_watches_for(self, found: set[str]) -> bool:
-        """Whether folders that were made, and need watches, got them."""
-        if not any(map(os.path.isdir, found)):
-            return True
-        try:
-            check_watches_left(self._roots.present[0])
-        except OSError:
-            return False
-        return True
+        if not found:
+            return found if self._roots.are_same() else None
+        self._last_change = time.monotonic()
+        if any(map(os.path.isdir, found)):
+            # folders that were made may have got no watches
+            try:
+                check_watches_left(self._roots.present[0])
+            except OSError:
+                return None
+        return found
 
     def close(self) -> None:
         self._source.close()
@@ -346,13 +350,3 @@ def _files(root: str, is_wanted: IsWanted, stop: threading.Event) -> Iterator[st
                         yield entry.path
         except OSError:
             continue
-
-
-def _no_events(exc: Exception) -> Problem:
-    return Problem(
-        NO_EVENTS,
-        "the watch on the folders",
-        f"{getattr(exc, 'strerror', None) or exc}; they are scanned instead, small ones"
-        " every 2 seconds and large ones less often",
-        "raise the limit: sysctl fs.inotify.max_user_watches=524288",
-    )

@@ -58,11 +58,19 @@ def python_worker(
     memory_bytes_max: int | None = None,
 ) -> list[str]:
     """The command that runs a module of ours, or a file, in an isolated Python."""
-    start = {
-        "package": str(_PACKAGE),
-        "path": _import_path(),
-        "memory_bytes_max": memory_bytes_max,
-    }
+    # Modules are found as here, but not in the folder that this process runs in: Python
+    # looks there for ``python -m``, and for an empty part of ``PYTHONPATH``.
+    here, parent = None, str(_PACKAGE.parent)
+    with contextlib.suppress(FileNotFoundError):
+        here = Path.cwd()
+    path = [
+        place
+        for place in sys.path
+        if Path(place).is_absolute()
+        and (place == parent or Path(place).resolve() != here)
+    ]
+    package, memory = str(_PACKAGE), memory_bytes_max
+    start = {"package": package, "path": path, "memory_bytes_max": memory}
     # isolated mode reads none of the variables that say the same
     modes = ["-I", "-X", "utf8", *(["-B"] if sys.dont_write_bytecode else [])]
     return [sys.executable, *modes, _BEGIN, json.dumps(start), str(target), *words]
@@ -78,24 +86,6 @@ def start_worker(command: Sequence[str], *, stderr: Stream = DEVNULL) -> Child:
         stdout=PIPE,
         stderr=stderr,
     )
-
-
-def _import_path() -> list[str]:
-    """Where this process finds modules, without the folder that it runs in.
-
-    Python puts that there for ``python -m``, and for an empty part of ``PYTHONPATH``.
-    """
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:
-        here = None
-    parent = str(_PACKAGE.parent)
-    return [
-        place
-        for place in sys.path
-        if Path(place).is_absolute()
-        and (place == parent or Path(place).resolve() != here)
-    ]
 
 
 # Programs -------------------------------------------------------------------------
