@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.support.faulty_server import faulty_server
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.workspace.external import check_addresses
 
 FAULTS = ("hang", "lost", "busy", "nohead", "404", "500", "noise", "loop")
@@ -30,7 +30,7 @@ async def measured(links: int) -> tuple[float, Counter[str]]:
         addresses = [f"{server.url}/{MIX[at % len(MIX)]}/{at}" for at in range(links)]
         with tempfile.TemporaryDirectory(prefix="wikisync-bench-") as cache:
             start = time.monotonic()
-            found = await check_addresses(addresses, (), Path(cache), SilentProgress())
+            found = await check_addresses(addresses, (), Path(cache), Progress())
             return time.monotonic() - start, Counter(
                 one.reason or "answers" for one in found.values()
             )

@@ -16,7 +16,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from wikisync.core.messages import Messages, SilentProgress
+from wikisync.core.messages import Messages, Progress
 from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import WikisyncError
 from wikisync.site.model import SiteOptions
@@ -242,7 +242,7 @@ def clone(
             selection,
             Path(folder),
             allow_emptying=allow_emptying,
-            progress=SilentProgress(),
+            progress=Progress(),
         )
     )
     return CloneResult(

@@ -14,6 +14,7 @@ from wikisync.api.projects import Projects
 from wikisync.api.replica import WikiReplica
 from wikisync.api.upload import SPOOL_BYTES_MAX, Spool, spooled
 from wikisync.api.wikis import Wiki
+from wikisync.core.messages import Progress
 from wikisync.core.model import AttachmentPath, WikiOwner, digest_of
 from wikisync.errors import FolderError, UsageError
 
@@ -27,7 +28,7 @@ UPLOADED = {
 }
 
 
-class Watcher:
+class Watcher(Progress):
     """Progress that remembers."""
 
     def __init__(self) -> None:
@@ -210,7 +211,7 @@ async def test_attachment_is_never_whole_in_memory(tmp_path: Path) -> None:
     assert peak < size // 4
 
 
-class Shortening:
+class Shortening(Progress):
     """Progress that cuts the file while it is read."""
 
     def __init__(self, path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK
 from wikisync.api.client import Client
 from wikisync.config import load_config
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError
 from wikisync.folder.workspace import locked
@@ -219,7 +219,7 @@ async def test_workspace_of_another_wiki_or_in_use_is_refused(
     used.ended(1, f"another wikisync is running in the workspace {workspace}")
 
 
-class Held(SilentProgress):
+class Held(Progress):
     """Holds its command where that begins to search for wikis."""
 
     def __init__(self) -> None:

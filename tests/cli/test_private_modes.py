@@ -16,7 +16,7 @@ from tests.support.service import EmbeddedService
 from tests.support.watching import watching
 from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.cli.demo import serve_and_pull
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.site.mirror import open_mirror
 from wikisync.workspace.folders import held_cache
 
@@ -178,7 +178,7 @@ def warned_by_serve(data: Path) -> str:
 async def test_demo(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     with held_cache(cache), open_mirror(cache) as mirror:
-        await serve_and_pull(tmp_path / "data", mirror, SilentProgress())
+        await serve_and_pull(tmp_path / "data", mirror, Progress())
         assert open_to_others(cache) == []
     assert open_to_others(cache) == []
     assert open_to_others(tmp_path / "data") == []

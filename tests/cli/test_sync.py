@@ -20,6 +20,7 @@ from tests.support.service import EmbeddedService
 from tests.support.watching import make_workspace
 from tests.support.workspaces import FILES, PAGES, Cloned
 from wikisync.api.client import Client
+from wikisync.core.messages import Progress
 from wikisync.core.model import WikiOwner
 from wikisync.errors import Unavailable
 from wikisync.sync.run.parts import CycleOptions
@@ -349,7 +350,7 @@ LEFT = "  here: only here; a first sync uploads it only on request\n"
 
 
 @dataclass
-class Midway:
+class Midway(Progress):
     """Progress that does something when a step of the cycle begins."""
 
     step: str

@@ -9,7 +9,7 @@ import pytest
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Slug
 from wikisync.markup.record import MarkupOptions
 from wikisync.site.attempts import Attempts
@@ -53,9 +53,7 @@ class Bench:
     def _new_indexer(self) -> Indexer:
         addresses = site_addresses([self._scan()], SiteOptions("Docs"))
         table = WikiTable([service_address(self._source)], addresses)
-        return Indexer(
-            self._cache, table, SilentProgress(), MarkupOptions(), Attempts()
-        )
+        return Indexer(self._cache, table, Progress(), MarkupOptions(), Attempts())
 
     def again(self) -> IndexedWiki:
         """The wiki indexed with what is known of it, and from the cache alone."""
@@ -156,7 +154,7 @@ def test_pages_of_the_next_wiki_are_parsed_before_it_is_indexed(tmp_path: Path) 
         scanned = [scan_wiki(one, cache) for one in sources]
         addresses = site_addresses(scanned, SiteOptions("Docs"))
         table = WikiTable([service_address(one) for one in sources], addresses)
-        indexer = Ahead(cache, table, SilentProgress(), MarkupOptions(), Attempts())
+        indexer = Ahead(cache, table, Progress(), MarkupOptions(), Attempts())
         with indexer.reading_ahead(dict(enumerate(scanned))):
             assert list(indexer.index(0, scanned[0]).pages) == ["first", "home"]
             assert indexer.is_parsed.wait(60)
@@ -184,7 +182,7 @@ def test_what_is_known_of_all_pages_of_a_wiki_is_asked_at_once(
         table = WikiTable(
             [service_address(source)], site_addresses([scanned], SiteOptions("Docs"))
         )
-        indexer = Indexer(cache, table, SilentProgress(), MarkupOptions(), Attempts())
+        indexer = Indexer(cache, table, Progress(), MarkupOptions(), Attempts())
         monkeypatch.setattr(Cache, "rows", rows)
         with indexer.reading_ahead({0: scanned}):
             indexer.index(0, scanned)

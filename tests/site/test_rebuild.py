@@ -13,7 +13,7 @@ import pytest
 
 from tests.site.sites import HANDBOOK, Studio, with_instance
 from tests.support.archive import tree_bytes
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.errors import UsageError
 from wikisync.site import addresses, pages
 from wikisync.site.build import build_site
@@ -255,7 +255,7 @@ def test_edit_of_a_text_leaves_the_links_of_other_pages(studio: Studio) -> None:
     assert studio.files() == studio.clean_build()
 
 
-class Counted(SilentProgress):
+class Counted(Progress):
     """How many items of each step are not done yet."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.git import GIT_RETRY_S
 from wikisync.api.wikis import Wiki
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError, Halted, StateError
 from wikisync.folder.pages import PageFolder
@@ -418,7 +418,7 @@ async def test_file_that_the_wiki_lacked_comes_with_its_commit(
     assert (large.folder / path).read_bytes() == b"picture"
 
 
-class _Busy(SilentProgress):
+class _Busy(Progress):
     """Somebody saves a known page as soon as a first new page is sent."""
 
     def __init__(self, wiki: WatchedWiki, page: Path) -> None:
@@ -458,7 +458,7 @@ async def test_edit_does_not_wait_for_many_pages(
     assert "home" in sent[:4]
 
 
-class _Heard(SilentProgress):
+class _Heard(Progress):
     """The service tells of each page that is sent to it."""
 
     def __init__(self, wiki: WatchedWiki) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.faulty_server import FaultyServer, faulty_server
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.workspace import external
 from wikisync.workspace.external import Checked, check_addresses
 
@@ -26,7 +26,7 @@ async def checked(
     server: FaultyServer, cache: Path, *paths: str, ignored: Sequence[str] = ()
 ) -> dict[str, Checked]:
     addresses = [f"{server.url}{path}" for path in paths]
-    found = await check_addresses(addresses, ignored, cache, SilentProgress())
+    found = await check_addresses(addresses, ignored, cache, Progress())
     return {one.removeprefix(server.url): found[one] for one in found}
 
 
@@ -73,7 +73,7 @@ async def test_unknown_host_and_closed_port_are_broken(tmp_path: Path) -> None:
         address = f"{gone.url}/ok"
     names = [address, "http://no-such-host.invalid/"]
 
-    found = await check_addresses(names, (), tmp_path, SilentProgress())
+    found = await check_addresses(names, (), tmp_path, Progress())
 
     assert found[names[0]] == Checked("no-connection")
     assert found[names[1]].reason
@@ -98,7 +98,7 @@ async def test_ignored_addresses_and_passwords_are_not_sent(
         [f"{server.url}/404/1", f"{with_password}/ok"],
         ("http://127.0.0.1:*/404/*",),
         tmp_path,
-        SilentProgress(),
+        Progress(),
     )
 
     assert found == {f"{with_password}/ok": Checked(is_unsure=True)}

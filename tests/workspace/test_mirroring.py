@@ -19,7 +19,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core import model
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import REDIRECTS_PATH
 from wikisync.errors import FolderError, Unavailable
 from wikisync.service.projects import tables as project_tables
@@ -87,7 +87,7 @@ class Desk:
             now=lambda: 1_800_000_000.0 + self.passed_s,
         )
         chosen, keeping = Selection(is_all=True), Keeping((), service_of(client))
-        return await pull(client, chosen, mirroring, keeping, SilentProgress())
+        return await pull(client, chosen, mirroring, keeping, Progress())
 
     def texts(self, owner: model.WikiOwner = OWNER) -> dict[model.Slug, str]:
         """What the copy of a wiki holds."""
@@ -298,7 +298,7 @@ async def test_same_id_on_another_service_is_another_wiki(
         chosen = Selection(projects=("docs/handbook",))
         mirroring = Mirroring(client, desk.mirror)
         keeping = Keeping((), service_of(client))
-        pulled = await pull(client, chosen, mirroring, keeping, SilentProgress())
+        pulled = await pull(client, chosen, mirroring, keeping, Progress())
     assert pulled.wikis[0].wiki.copy != desk.noted().number
     assert desk.texts()[HOME] == "welcome\n"
 
@@ -543,7 +543,7 @@ async def test_file_that_cannot_be_kept_is_not_read_on(desk: Desk) -> None:
         wiki = Wiki(client, OWNER, 1)
         replica = WikiReplica(wiki, attachments=Watched(wiki))
         with pytest.raises(FolderError, match="PNG picture"):
-            await mirror_wiki(OWNER, replica, NOTHING, keep, SilentProgress())
+            await mirror_wiki(OWNER, replica, NOTHING, keep, Progress())
     assert ended == [PICTURE]
 
 

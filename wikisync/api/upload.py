@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO
 
-from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Digest
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import FolderError
@@ -163,7 +163,7 @@ def _open(file: Path | bytes | Spool, name: str, progress: Progress | None) -> B
             f"cannot read {file}: {exc.strerror or exc}",
             hint="check that the file exists and is readable",
         ) from exc
-    watcher = progress or SilentProgress()
+    watcher = progress or Progress()
     watcher.start(f"upload {name}", os.fstat(raw.fileno()).st_size)
     return _WatchedFile(raw, watcher)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from wikisync.api.secret import without_tokens
-from wikisync.core.messages import Messages, Progress, SilentProgress
+from wikisync.core.messages import Messages, Progress
 from wikisync.core.model import Problem
 from wikisync.core.system.processes import interruptible
 from wikisync.core.terminal import VisibleLines, one_line, visible_line
@@ -119,7 +119,7 @@ class Console(Messages):
     def progress(self) -> Iterator[Progress]:
         """A progress bar when stderr is a terminal, else silence."""
         if self.quiet or not sys.stderr.isatty():
-            yield SilentProgress()
+            yield Progress()
             return
         from rich import console, progress
 
@@ -169,7 +169,7 @@ def fields(record: object, names: str) -> dict[str, object]:
     return {name: getattr(record, name) for name in names.split()}
 
 
-class ProgressBar:
+class ProgressBar(Progress):
     """One bar on stderr, renamed from step to step."""
 
     def __init__(self, progress: RichProgress) -> None:

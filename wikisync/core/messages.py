@@ -5,30 +5,19 @@
 
 import contextlib
 from collections.abc import Iterable
-from typing import Protocol
 
 from wikisync.core.model import Problem
 from wikisync.errors import WikisyncError
 
 
-class Progress(Protocol):
-    """A watcher of one piece of long work, step after step."""
+class Progress:
+    """Hears of one piece of long work, step after step; here nobody watches."""
 
     def start(self, label: str, total: int | None) -> None:
         """Begin a step; ``total`` is None where nobody can know it."""
 
     def advance(self, steps: int = 1) -> None:
         """Some items of the current step are done."""
-
-
-class SilentProgress:
-    """Progress that nobody watches: a pipe, ``--quiet``, a test."""
-
-    def start(self, label: str, total: int | None) -> None:
-        """Nothing is shown."""
-
-    def advance(self, steps: int = 1) -> None:
-        """Nothing is shown."""
 
 
 class Messages:
@@ -48,7 +37,7 @@ class Messages:
 
     def progress(self) -> contextlib.AbstractContextManager[Progress]:
         """Shows the progress of one step while the block lasts."""
-        return contextlib.nullcontext(SilentProgress())
+        return contextlib.nullcontext(Progress())
 
     def ask(self, question: str) -> bool | None:
         """A person's answer; None where nobody can be asked."""

@@ -40,7 +40,7 @@ from msgspec.structs import replace
 from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.core.decoding import json_decoder
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.system.parallel import each, finish_in_thread
 from wikisync.core.system.private import make_private_folder
 from wikisync.core.versions import iso_time
@@ -207,7 +207,7 @@ class Cycle(Struct, frozen=True):
             mirror.forget_lost_texts(_name(row))
             pulled = await Mirroring(
                 self.client, mirror, allow_emptying=row.may_empty, verify=False
-            ).pull(row.wiki, SilentProgress())
+            ).pull(row.wiki, Progress())
             is_changed = _fingerprint(mirror, row) != before
             noted = mirror.noted(_name(row))
             copy = mirror.copy(noted)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.errors import SiteError
 from wikisync.site import manifest
 from wikisync.site.addresses import wiki_prefix
@@ -58,7 +58,7 @@ def build_site(
     theme = load_theme(
         options.theme, project=options.templates, options=options.theme_options
     )
-    shown = progress or SilentProgress()
+    shown = progress or Progress()
     # at the top of the site they would be in the way of all others
     staying = tuple(wiki for wiki in kept if wiki.prefix)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Problem
 from wikisync.markup.resolve import positions_of
 from wikisync.site import composing
@@ -85,7 +85,7 @@ def check_wikis(
     theme = load_theme(
         options.theme, project=options.templates, options=options.theme_options
     )
-    shown = progress or SilentProgress()
+    shown = progress or Progress()
 
     def checked(store: Cache) -> CheckReport:
         found = read_wikis(sources, options, theme, shown, store)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from wikisync.api.budget import Budget, Wait, shown_time
 from wikisync.core.layout import HEALTH_FILE
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.system.private import read_private_file
 from wikisync.core.version import __version__
 from wikisync.errors import FolderError, SyncError
@@ -71,7 +71,7 @@ _LIMIT_STEP = (
 _HINT = "run: wikisync doctor"
 
 
-class LoggedProgress(SilentProgress):
+class LoggedProgress(Progress):
     """Writes into the log how far a long step of a wiki's cycle is."""
 
     def __init__(self, name: str, say: Callable[[str], None]) -> None:

@@ -39,7 +39,7 @@ from wikisync.core.mentions import (
     unmet_mentions,
     ways_lead_to,
 )
-from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.system.parallel import each
 from wikisync.core.versions import UNKNOWN, Versions, seen_versions
 from wikisync.folder.naming import check_attachment, encode_page, path_of
@@ -329,7 +329,7 @@ class _MirrorWork:
 
     def __init__(self, mirroring: Mirroring, wiki: FoundWiki) -> None:
         self.wiki, self.name = wiki, str(wiki.owner)
-        self.progress: Progress = SilentProgress()
+        self.progress = Progress()
         self._mirroring = mirroring
         self._pulled: PulledWiki | model.Problem | None = None
 

@@ -17,7 +17,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
 from wikisync.core.layout import CACHE_FOLDER, STATE_FILE
-from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Problem, Slug, is_named
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import Halted, NotFound, StateError, SyncError, WikisyncError
@@ -479,7 +479,7 @@ class WikiCycles:
     ) -> None:
         self.section, self.name = section, section.folder
         self.options = options
-        self.progress: Progress = SilentProgress()
+        self.progress = Progress()
         self.synced = Synced(section)
         self._opened = opened
         self._client = client

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from wikisync import errors as failures
 from wikisync.api.client import Client
-from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Problem, Slug, WikiOwner, some_of
 from wikisync.site.model import WikiSource
 from wikisync.workspace.discovery import FoundWiki
@@ -133,7 +133,7 @@ async def pull_all(
 
     Raises where a named wiki is not available, or the service is away.
     """
-    of_wikis: Progress = SilentProgress()
+    of_wikis = Progress()
     if len(pulls) == 1:
         pulls[0].progress = progress
     else:

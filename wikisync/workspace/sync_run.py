@@ -10,7 +10,7 @@ from msgspec import Struct
 from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
-from wikisync.core.messages import Messages, Progress, SilentProgress
+from wikisync.core.messages import Messages, Progress
 from wikisync.core.model import Problem, Slug, is_named, some_of
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
@@ -171,7 +171,7 @@ async def _each(
         return runner.outage is None
 
     with messages.progress() as progress:
-        of_wikis: Progress = SilentProgress()
+        of_wikis = Progress()
         if len(works) == 1:
             works[0].progress = progress
         else:
@@ -183,7 +183,7 @@ async def _each(
         if work.only_here and goes_on:
             work.ask(messages)
             with messages.progress() as work.progress:
-                goes_on = await is_run([work], SilentProgress())
+                goes_on = await is_run([work], Progress())
     done = [work.synced for work in works if work.is_done]
     for synced in done:
         if synced.has_other_folder:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Problem
 from wikisync.errors import UsageError
 from wikisync.site.book.chapters import Book
@@ -48,7 +48,7 @@ def with_books(
     theme = load_theme(
         options.theme, project=options.templates, options=options.theme_options
     )
-    shown = progress or SilentProgress()
+    shown = progress or Progress()
     write = partial(_written, sources, request, options, theme, shown)
     made = with_cache(cache, write)
     if report is None:

@@ -27,7 +27,7 @@ from pygls.protocol import json_rpc
 from pygls.uris import to_fs_path
 from pygls.workspace import PositionCodec, TextDocument
 
-from wikisync.core.messages import SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Format
 from wikisync.core.version import __version__
 from wikisync.errors import WikisyncError
@@ -126,7 +126,7 @@ class PageServer(LanguageServer):
             except WikisyncError as exc:
                 load, cache = partial(_fail, exc), Path(os.devnull)
                 self._private = settings = None
-            self._site = LiveSite(load, SilentProgress())
+            self._site = LiveSite(load, Progress())
             self._site.use(await self.in_thread(kept.enter_context, held_cache(cache)))
             await self._refresh(None)
             if self._site.failure is None:

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 from aiohttp import WSCloseCode, web
 
+from wikisync.core.messages import Progress
+
 WINDOWS_MAX = 64
 """Windows that listen at once; more are told to come back later."""
 MESSAGE_BYTES_MAX = 1024
@@ -116,7 +118,7 @@ class Stopped(Exception):
     """The preview ends while it reads pages."""
 
 
-class Reading:
+class Reading(Progress):
     """How far reading is; written by the thread of the site, read by the loop."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot, is_named
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, WikisyncError
 from wikisync.merging.conflict import MergedText
@@ -244,7 +244,7 @@ class Cycle(Struct, frozen=True):
     """What both held when they last agreed, and what else is known of them."""
     options: CycleOptions = CycleOptions()
     clock: Callable[[], float] = time.time
-    progress: Progress = field(default_factory=SilentProgress)
+    progress: Progress = field(default_factory=Progress)
     linked: LinkedPages | None = None
     confirm: Confirm | None = None
     """Asked before anything is done; None where the wiki is known to be the one."""
