@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
-from wikisync.config import (
+from wikisync.config.reading import load_config, parse_config, render_config
+from wikisync.config.sections import (
+    CheckSection,
     Config,
     MarkupSection,
     PreviewSection,
@@ -18,11 +20,7 @@ from wikisync.config import (
     SiteSection,
     SyncSection,
     WikiSection,
-    load_config,
-    parse_config,
 )
-from wikisync.config.reading import render_config
-from wikisync.config.sections import CheckSection
 from wikisync.core.model import WikiOwner
 from wikisync.errors import ConfigError, ExitCode
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.config import load_config
+from wikisync.config.reading import load_config
 from wikisync.config.trust import SAFE_VARIABLE
 from wikisync.errors import ConfigError
 

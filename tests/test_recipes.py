@@ -22,7 +22,7 @@ import yaml
 
 from tests.support.bucket_server import got
 from tests.support.machine import SERVICE_URL, Machine, clean_machine, code_blocks
-from wikisync.config import parse_config
+from wikisync.config.reading import parse_config
 from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.parts import BucketServer

@@ -11,7 +11,7 @@ from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK
 from wikisync.api.client import Client
-from wikisync.config import load_config
+from wikisync.config.reading import load_config
 from wikisync.core.messages import Progress
 from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError

@@ -13,7 +13,8 @@ from tests.support.commands import Ran, Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK
-from wikisync.config import Config, ServiceSection, WikiSection, load_config
+from wikisync.config.reading import load_config
+from wikisync.config.sections import Config, ServiceSection, WikiSection
 from wikisync.errors import FolderError
 from wikisync.folder.ignore import parse_patterns
 from wikisync.folder.workspace import locked

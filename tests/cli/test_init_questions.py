@@ -9,7 +9,7 @@ from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
 from tests.support.terminal import run_in_terminal
 from wikisync.cli.init import WIKIS_LISTED_MAX
-from wikisync.config import load_config
+from wikisync.config.reading import load_config
 
 Ask = Callable[..., Awaitable[Ran]]
 MADE = ("Make this workspace?", "")

@@ -4,7 +4,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from wikisync.config import FILE_NAME, load_config
+from wikisync.config.reading import load_config
+from wikisync.config.sections import FILE_NAME
 from wikisync.config.trust import agree
 from wikisync.errors import ConfigError
 

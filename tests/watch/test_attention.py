@@ -17,7 +17,7 @@ from tests.support.watching import OWNER, WAIT_S, WatchProcess, make_workspace, 
 from wikisync.api.budget import Area, shown_time
 from wikisync.api.client import Client
 from wikisync.cli.console import Console
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
 from wikisync.watch import report
 from wikisync.watch.report import seen, service_sentence

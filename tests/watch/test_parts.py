@@ -16,7 +16,7 @@ from tests.api.faketime import budget_at
 from wikisync.api.budget import Area, shown_time
 from wikisync.cli.console import Console
 from wikisync.cli.main import main
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.layout import HEALTH_FILE
 from wikisync.errors import FolderError, Halted, Unavailable, UsageError, WikisyncError
 from wikisync.folder.workspace import locked

@@ -9,7 +9,7 @@ import pytest
 from tests.support.agreed import agree_to
 from tests.support.quirks import Quirk
 from tests.support.workspaces import FILES, Cloned
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import Problem
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.workspace import attention, failures

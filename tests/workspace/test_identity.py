@@ -25,7 +25,7 @@ from tests.support.moved import (
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.api.client import Client
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.errors import Halted
 from wikisync.service.projects import tables as project_tables

@@ -1,6 +1,6 @@
 """What ``--markup`` and ``[markup]`` come to."""
 
-from wikisync.config import MarkupSection
+from wikisync.config.sections import MarkupSection
 from wikisync.workspace.page_files import chosen_markup
 
 

@@ -20,8 +20,8 @@ from wikisync.api.secret import could_be_token
 from wikisync.cli.console import Console, fields
 from wikisync.cli.options import flag, json_option, network_disk_option, token_option
 from wikisync.cli.service_command import wiki_options
-from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection, parse_config
-from wikisync.config.reading import render_config
+from wikisync.config.reading import parse_config, render_config
+from wikisync.config.sections import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.config.trust import agree, agreed_lines
 from wikisync.core.model import Problem, WikiOwner
 from wikisync.folder.workspace import refuse_overlaps

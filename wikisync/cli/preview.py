@@ -11,7 +11,7 @@ import click
 from wikisync.cli.console import Console
 from wikisync.cli.options import flag, folder_argument
 from wikisync.cli.site import theme_options
-from wikisync.config import PreviewSection
+from wikisync.config.sections import PreviewSection
 from wikisync.core.system.processes import open_browser
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode

@@ -8,7 +8,7 @@ import click
 from wikisync.cli import options
 from wikisync.cli.console import Console
 from wikisync.cli.sync import report_sync
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.errors import ExitCode, UsageError, command_line
 from wikisync.folder.workspace import holder_of
 from wikisync.sync.decide.safety import Batch, Decision

@@ -14,7 +14,7 @@ from wikisync import errors
 from wikisync.cli.console import Console
 from wikisync.cli.options import flag, json_option, token_option, workspace_option
 from wikisync.cli.sync import report_sync, wiki_as_json
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import Slug, is_named
 from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import (

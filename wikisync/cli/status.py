@@ -22,7 +22,7 @@ from wikisync.cli.options import (
     token_option,
     workspace_option,
 )
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import Slug, is_named
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
 from wikisync.errors import FolderError, NotFound, Unagreed, UsageError, WikisyncError

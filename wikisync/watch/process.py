@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.settings import ClientSettings
-from wikisync.config import FILE_NAME
+from wikisync.config.sections import FILE_NAME
 from wikisync.config.trust import OWN_KEYS, refuse_unagreed
 from wikisync.core.layout import LOG_FILE
 from wikisync.core.system.file_status import status_at

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from wikisync.api.activity import GroupActivity
 from wikisync.api.client import Client
 from wikisync.api.git import WikiHistory
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import Slug, some_of
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.sync.run.parts import CycleOptions, CycleResult

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from wikisync import errors
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import WRITABLE_FORMATS, Format, Slug, digest_of
 from wikisync.folder.naming import parse_path, path_of
 from wikisync.folder.scan import ListedFile, read_patterns, scan_pages

@@ -13,7 +13,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import Problem, Slug, split_extension
 from wikisync.core.terminal import visible_line
 from wikisync.folder import safe_open

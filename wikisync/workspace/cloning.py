@@ -17,7 +17,7 @@ from msgspec import Struct
 from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
-from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
+from wikisync.config.sections import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.core import layout
 from wikisync.core.messages import Progress
 from wikisync.core.model import Format, PagePath, Problem, WikiOwner, split_extension

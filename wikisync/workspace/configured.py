@@ -9,7 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.config import FILE_NAME, Config, WikiSection, load_config
+from wikisync.config.reading import load_config
+from wikisync.config.sections import FILE_NAME, Config, WikiSection
 from wikisync.core.layout import PRIVATE_FOLDER
 from wikisync.core.model import EXTENSIONS, Problem, Slug
 from wikisync.core.system.private import expanded

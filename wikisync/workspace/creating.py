@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from wikisync.config import FILE_NAME, Config
 from wikisync.config.reading import render_config
+from wikisync.config.sections import FILE_NAME, Config
 from wikisync.config.trust import agree, config_folder
 from wikisync.core.layout import LOCK_FILE, MARKERS, PRIVATE_FOLDER, TEMPORARY_FOLDER
 from wikisync.core.model import Problem

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from wikisync.api.budget import shown_time
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER, STATE_FILE
 from wikisync.core.model import Slug, WikiOwner, digest_of
 from wikisync.core.system.file_status import status_at

@@ -13,7 +13,7 @@ from functools import partial
 from msgspec import Struct
 
 from wikisync.api.client import Client
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.layout import TRASH_FOLDER
 from wikisync.core.system.libc import check_watches_left
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather

@@ -18,8 +18,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.reading import overlap
+from wikisync.config.sections import FILE_NAME, Config, WikiSection
 from wikisync.config.trust import refuse_unagreed
 from wikisync.core.layout import CACHE_FOLDER, LOCK_FILE, PRIVATE_FOLDER, STATE_FILE
 from wikisync.core.messages import Progress

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from wikisync.api.client import Client, Id
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.decoding import KeptAsText
 from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import Halted, NotFound, ProtocolViolation, command_line

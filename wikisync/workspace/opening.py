@@ -15,7 +15,7 @@ from wikisync.api.client import Client
 from wikisync.api.git import AttachmentSource, RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.core.messages import Progress
 from wikisync.core.model import Problem, Slug, is_named

@@ -14,7 +14,8 @@ from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.config import FILE_NAME, MarkupSection, parse_markup
+from wikisync.config.reading import parse_markup
+from wikisync.config.sections import FILE_NAME, MarkupSection
 from wikisync.core import model
 from wikisync.core.messages import Messages
 from wikisync.folder import safe_open

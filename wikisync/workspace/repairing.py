@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.api.settings import ClientSettings
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import Problem, Snapshot
 from wikisync.errors import SyncError, UsageError, WikisyncError, command_line
 from wikisync.folder.workspace import holder_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import Slug
 from wikisync.core.system.processes import run_program
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed, UsageError

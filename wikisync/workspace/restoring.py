@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from wikisync import errors
 from wikisync.api.git import RemoteRepository
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core import versions
 from wikisync.core.layout import CACHE_FOLDER, TRASH_FOLDER
 from wikisync.core.model import Format, Page, Slug, is_named, path_of_title

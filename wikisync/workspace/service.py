@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from wikisync.api.address import shown_address
 from wikisync.api.client import Client
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
-from wikisync.config import ServiceSection
+from wikisync.config.sections import ServiceSection
 from wikisync.config.trust import refuse_unagreed
 from wikisync.core.decoding import decode_text
 from wikisync.core.messages import Messages

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.mentions import unmet_mentions
 from wikisync.core.model import AttachmentPath, Problem, Slug
 from wikisync.core.terminal import visible, visible_line

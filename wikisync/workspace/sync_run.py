@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from wikisync import errors
 from wikisync.api.client import Client
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.messages import Messages, Progress
 from wikisync.core.model import Problem, Slug, is_named, some_of
 from wikisync.sync.base.state import WikiState
