@@ -205,6 +205,57 @@ async def test_a_conflict_of_the_sync_is_settled_in_the_page(
     assert conflict.read_text() == "# Guide\nTheirs.\n"
 
 
+async def test_a_conflict_that_is_another_one_by_now_is_asked_about_again(
+    chromium: Browser, desk: Desk
+) -> None:
+    """What was chosen stays where both texts are the same; all of it can be copied."""
+    conflict = desk.root / "handbook" / "guide.conflict.md"
+    mark = "%%%% wikisync conflict {n} of 2:"
+    place = (
+        f"{mark} on the wiki %%%%\nTheirs {{n}}.\n{mark} here %%%%\nMine {{n}}.\n"
+        f"{mark} end %%%%\n"
+    )
+    shown = f"# Guide\n{place.format(n=1)}between\n{place.format(n=2)}"
+    conflict.write_text(shown)
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+        second_window(
+            Author(visit.page, reader.preview.url, desk.root / "handbook")
+        ) as other,
+    ):
+        author = Author(visit.page, other.url, other.root)
+        for one in (author, other):
+            await one.page.goto(one.url + "guide.html")
+            await one.button("Settle").click()
+        await other.page.get_by_label("Text for place 1").fill("Other.\n")
+        await other.button("Keep mine").last.click()
+        await author.page.get_by_label("Text for place 1").fill("Ours.\n")
+        await author.page.get_by_label("Text for place 2").fill("Both.\n")
+        conflict.write_text(shown.replace("Mine 2", "Mine of vim"))
+        await author.button("Use these texts").click()
+        await author.button("Try again").click()
+        await author.dialog("Two texts").get_by_text("Mine of vim.").wait_for()
+        first = author.page.get_by_label("Text for place 1")
+        assert await first.input_value() == "Ours.\n"
+        assert await author.page.get_by_label("Text for place 2").input_value() == ""
+        assert await author.button("Use these texts").is_disabled()
+        kept = author.page.get_by_label("Your text", exact=True)
+        assert await kept.input_value() == "# Guide\nOurs.\nbetween\nBoth.\n"
+        await author.button("Keep mine").last.click()
+        await author.button("Use these texts").click()
+        await author.page.get_by_text("The conflict is settled").wait_for()
+        settled = "# Guide\nOurs.\nbetween\nMine of vim.\n"
+        assert conflict.read_text() == settled
+        # the other window has a text of its own for what is settled by now
+        await other.button("Use these texts").click()
+        await other.button("Try again").click()
+        gone = other.dialog("The conflict was settled by somebody else")
+        kept = gone.get_by_role("textbox", name="Your text")
+        assert await kept.input_value() == "# Guide\nOther.\nbetween\nMine 2.\n"
+    assert conflict.read_text() == settled
+
+
 # Texts that no file holds ------------------------------------------------------------
 
 

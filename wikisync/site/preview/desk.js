@@ -199,27 +199,51 @@ export class Desk {
 
 	async conflict(at = this.own.at) {
 		const { make } = this;
-		const { parts, seen } = await this.ask("clash", { at });
-		if (!parts.length) return this.say("This page has no conflict any more.");
-		const text = await this.settled(parts, "here", "on the wiki");
-		if (text === null) return this.say("The conflict is kept; nothing was changed.");
+		// what a person made of the parts that were shown, and their digest
+		let mine = null;
 		for (;;) {
-			const { said, message, hint, isLost } = await this.ask("settle", { at, text, seen }).catch((refusal) => refusal);
-			if (said) return this.say(`The conflict is settled; ${said}.`);
-			// it may be settled where only the answer is lost, and no browser keeps this text
-			const lines = isLost ? [message, "Your text, to copy:"] : [message, hint, "Nothing was changed. Your text, to copy:"];
-			const inside = lines.filter(Boolean).map((textContent) => make("p", { textContent }));
-			const kept = make("textarea", { value: text, readOnly: true, ariaLabel: "Your text" });
-			kept.dataset.typed = "1";
-			const answer = await this.dialog(isLost ? "The preview does not answer" : "The conflict is not settled", [...inside, kept], { again: "Try again" });
-			if (!answer) return this.say(isLost ? "The preview does not answer; it may have settled the conflict." : `The conflict is kept: ${message}.`, true);
+			try {
+				// also again: the conflict may be another one by now
+				const { parts, seen } = await this.ask("clash", { at });
+				if (!parts.some(isClash)) return this.without(parts, mine);
+				if (seen !== mine?.seen) {
+					const text = await this.settled(parts, "here", "on the wiki", mine);
+					if (text === null) return this.say("The conflict is kept; nothing was changed.");
+					mine = { parts, seen, text };
+				}
+				const { said } = await this.ask("settle", { at, text: mine.text, seen });
+				return this.say(`The conflict is settled; ${said}.`);
+			} catch (refusal) {
+				const { message, hint, isLost } = refusal;
+				if (!mine || !message) throw refusal;
+				// it may be settled where only the answer is lost, and no browser keeps this text
+				const lines = isLost ? [message, "Your text, to copy:"] : [message, hint, "Nothing was changed. Your text, to copy:"];
+				const inside = lines.filter(Boolean).map((textContent) => make("p", { textContent }));
+				const answer = await this.dialog(isLost ? "The preview does not answer" : "The conflict is not settled", [...inside, this.toCopy(mine)], { again: "Try again" });
+				if (!answer) return this.say(isLost ? "The preview does not answer; it may have settled the conflict." : `The conflict is kept: ${message}.`, true);
+			}
 		}
 	}
 
-	// The text that settles a page in parts: mine, the other's and what they become.
-	async settled(parts, mineName, otherName) {
+	// Nothing is left to settle: by this text, where only the answer was lost, or another.
+	async without(parts, mine) {
+		const now = parts.map(({ text }) => text).join("");
+		if (mine && now === mine.text) return this.say("The conflict is settled.");
+		const message = parts.length ? "The conflict was settled already; the next sync applies it." : "This page has no conflict any more.";
+		if (!mine) return this.say(message);
+		await this.dialog("The conflict was settled by somebody else", [message, "Your text, to copy:"].map((textContent) => this.make("p", { textContent })).concat(this.toCopy(mine)), {});
+	}
+
+	toCopy({ text }) {
+		const kept = this.make("textarea", { value: text, readOnly: true, ariaLabel: "Your text" });
+		kept.dataset.typed = "1";
+		return kept;
+	}
+
+	// The text that settles a page in parts: mine, the other's and what they become.  What
+	// was made of the same parts before stands in them, and all of that text can be copied.
+	async settled(parts, mineName, otherName, before = null) {
 		const { make } = this;
-		const isClash = (part) => part.mine !== undefined && part.mine !== null;
 		const clashes = parts.filter(isClash);
 		const whole = (text) => (!text || text.endsWith("\n") ? text : `${text}\n`);
 		const ways = { [mineName === "here" || mineName === "mine" ? "Keep mine" : `Keep ${mineName}`]: (part) => part.mine, [otherName === "on the wiki" ? "Take the wiki's" : "Take the file's"]: (part) => part.other, Both: (part) => whole(part.other) + part.mine };
@@ -236,10 +260,13 @@ export class Desk {
 			return make("div", { className }, make("p", { textContent: label }), make("pre", { tabIndex: 0, role: "group", ariaLabel: label }, ...(text.join("") || text.length > 1 ? text : ["(nothing)"])));
 		};
 		let number = 0;
+		const made = (before?.parts ?? []).filter((one) => one.result.dataset.done);
 		const fields = parts.map((part) => {
 			const place = isClash(part) ? ++number : 0;
 			const result = (part.result = make("textarea", { value: part.text ?? "", ariaLabel: place ? `Text for place ${place}` : "Text without a clash" }));
 			result.oninput = () => { result.dataset.done = result.dataset.typed = "1"; check(); };
+			const same = made.findIndex((one) => one.text === part.text && one.mine === part.mine && one.other === part.other);
+			if (same >= 0) Object.assign(result, { value: made.splice(same, 1)[0].result.value }).dataset.done = "1";
 			if (!place) {
 				const lines = (part.text || "").split("\n").length - 1 || 1;
 				return make("details", {}, make("summary", { className: "soft", textContent: `${lines} ${lines === 1 ? "line" : "lines"} without a clash` }), result);
@@ -250,8 +277,9 @@ export class Desk {
 				make("label", { textContent: "What the page will say" }), result);
 		});
 		const everywhere = clashes.length > 1 ? [make("div", { className: "row" }, ...choose(clashes, " everywhere"))] : [];
-		const intro = make("p", { textContent: "Nothing is lost: choose for each place, or write what it will say." });
-		const answer = await this.dialog("Two texts for the same place", [intro, ...everywhere, ...fields], { settle: "Use these texts" }, (buttons) => { button = buttons[0]; check(); }, true);
+		const intro = [make("p", { textContent: "Nothing is lost: choose for each place, or write what it will say." })];
+		if (before) intro.unshift(make("p", { textContent: "The conflict is another one by now. What you chose stands where both texts are the same as before." }), make("details", {}, make("summary", { textContent: "All of your text, to copy" }), this.toCopy(before)));
+		const answer = await this.dialog("Two texts for the same place", [...intro, ...everywhere, ...fields], { settle: "Use these texts" }, (buttons) => { button = buttons[0]; check(); }, true);
 		return answer && parts.map((part) => (part.result.dataset.done ? part.result.value : part.text)).join("");
 	}
 
@@ -312,6 +340,8 @@ export async function closedDrafts() {
 }
 
 export const named = ({ file, at }) => ["text", file && `of ${file}`, at && `(${new Date(at).toLocaleString()})`].filter(Boolean).join(" ");
+
+const isClash = (part) => part.mine !== undefined && part.mine !== null;
 
 export const href = (at) => `/${at.split("/").map(encodeURIComponent).join("/")}`;
 
