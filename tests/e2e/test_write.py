@@ -361,6 +361,16 @@ async def test_each_refused_file_is_named_also_where_others_are_added(
         await author.page.evaluate(give, [["image.png"], texts])
         await author.source.get_by_text("Some cells").wait_for()
         assert "image.png" not in await author.text()
+        # the text goes in, then the picture; the name of a copied file does not
+        plain = [["text/plain", "Seen today"]]
+        await author.page.evaluate(give, [["shot.png"], plain])
+        await author.said("shot.png is in uploads/")
+        assert "Seen today\n[shot](uploads/" in await author.text()
+        copied = [["text/plain", "file:///home/ann/my%20plan.png"]]
+        await author.page.evaluate(give, [["my plan.png"], copied])
+        await author.said("my plan.png is in uploads/")
+        assert "[my plan](uploads/" in await author.text()
+        assert "/home/ann" not in await author.text()
 
 
 # Pages -----------------------------------------------------------------------------
@@ -519,6 +529,34 @@ async def test_a_text_from_right_to_left_is_written_so(author: Author) -> None:
     assert await author.text() == f"{text}\u05d2\u05d4\u05d3"
     await author.edit("index.html")
     assert await author.source.evaluate(direction) == "ltr"
+
+
+async def test_each_line_has_the_direction_of_its_letters(author: Author) -> None:
+    (author.root / "guide.md").write_text("# Guide\n\nFirst words.\n")
+    await author.edit()
+    await author.type_at_end("\u05d0\u05d1 end.\n12\nMore")
+    lines = """() => {
+        const { shadowRoot } = document.querySelector("wikisync-preview");
+        return [...shadowRoot.querySelectorAll(".cm-line")].map(
+            (it) => getComputedStyle(it).direction);
+    }"""
+    left, right = "ltr", "rtl"
+    directions = [left, left, left, right, left, left]
+    assert await author.page.evaluate(lines) == directions
+    cursor = """() => {
+        const { shadowRoot } = document.querySelector("wikisync-preview");
+        const at = shadowRoot.querySelector(".cm-cursor-primary");
+        const line = shadowRoot.querySelector(".cm-line[dir=rtl]");
+        const box = line.getBoundingClientRect();
+        return (at.getBoundingClientRect().x - box.x) / box.width > 0.9;
+    }"""
+    await author.page.keyboard.press("ArrowUp")
+    await author.page.keyboard.press("ArrowUp")
+    await author.page.keyboard.press("Home")
+    await author.page.wait_for_function(cursor)
+    await author.page.keyboard.press("ArrowLeft")
+    await author.page.keyboard.type("\u05d4")
+    assert (await author.text()).endswith("\u05d0\u05d4\u05d1 end.\n12\nMore")
 
 
 async def test_a_page_stays_and_says_why_while_no_preview_answers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.author import DRAFTS, GUIDE, Author, held, writing
+from tests.support.author import DRAFTS, GUIDE, Author, held, second_window, writing
 from tests.support.browser import lose_first, unchecked_visit
 from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
@@ -97,6 +98,41 @@ async def test_a_page_that_is_renamed_twice_at_once_is_followed(
         (author.root / "guide.md").rename(manual)
         await author.page.wait_for_url("**/book.html")
         await author.source.get_by_text("Not saved.").wait_for()
+
+
+async def test_why_a_rename_was_refused_is_still_read_when_the_page_is_followed(
+    chromium: Browser, desk: Desk
+) -> None:
+    """Two windows want another name for it at once: both follow the first."""
+    why = "guide.md was renamed in the meantime"
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        author = Author(visit.page, reader.preview.url, desk.root / "handbook")
+        async with second_window(author) as other:
+            for one, name in ((other, "second"), (author, "first")):
+                await one.edit()
+                await one.button("More: new page, rename, delete").click()
+                await one.button("Rename…").click()
+                await one.page.get_by_label("New name").fill(name)
+                await one.button("Next").click()
+                await one.button("Rename").wait_for()
+            asked, answered = await held(other, "source")
+            # as the server answers while the other rename is under way
+            refused = json.dumps({"where": "", "message": why, "hint": ""})
+            await other.page.route(
+                "**/-/preview/rename",
+                lambda route: route.fulfill(status=409, body=refused),
+            )
+            await author.button("Rename").click()
+            await asked.wait()
+            await other.button("Rename").click()
+            await other.said(why)
+            answered.set()
+            await other.page.wait_for_url("**/first.html")
+            await other.said("The page has another name: first.md.")
+            await other.said(why)
 
 
 async def test_who_types_on_while_the_page_is_renamed_loses_no_word(

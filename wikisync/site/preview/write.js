@@ -24,9 +24,12 @@ const REST_MS = 1500;
 const FEW = 10;
 const PART = "wikisync-part";
 const PART_MAX = 50;
-// Whether the first letter of a text, below its front matter, is of such a script.
-const RIGHT_TO_LEFT = /^(?:---\n.*?\n---\n)?\P{L}*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/su;
+// Letters of scripts that run so, and whether one is the first of a text, below its front
+// matter.  Each line that has letters then has the direction of its own first one.
+const LEFTWARD = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+const RIGHT_TO_LEFT = new RegExp(`^(?:---\\n.*?\\n---\\n)?\\P{L}*${LEFTWARD.source}`, "su");
 const DIRECTION_MAX = 2000;
+const Decoration = decorationClass();
 
 const SHEET = `
 	.write { position: fixed; inset: 0 50% 0 0; contain: strict; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 0.875rem/1.45 system-ui, sans-serif;
@@ -51,7 +54,7 @@ const SHEET = `
 	}
 	.cm-editor { height: 100%; } .cm-editor.cm-focused { outline: 2px solid var(--link); outline-offset: -2px; }
 	.cm-scroller { font: 0.875rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; overflow: auto; }
-	.cm-content { padding: 10px 4px 24px; caret-color: var(--ink); } .cm-editor [dir=rtl] .cm-line { padding: 0 6px 0 2px; }
+	.cm-content { padding: 10px 4px 24px; caret-color: var(--ink); } .cm-editor [dir=rtl] .cm-line, .cm-editor .cm-line[dir=rtl] { padding: 0 6px 0 2px; } .cm-editor .cm-line[dir=ltr] { padding: 0 2px 0 6px; }
 	.cm-editor .cm-cursor { border-left-color: var(--ink); border-left-width: 2px; }
 	.cm-editor .cm-activeLine { background: transparent; }
 	.cm-editor .cm-selectionBackground, .cm-editor.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground { background: var(--sel); }
@@ -155,6 +158,7 @@ class Editor extends Desk {
 		this.wrong = make("ul", { className: "wrong", ariaLabel: "What is wrong in this text", hidden: true });
 		this.box = make("section", { className: "write", ariaLabel: `Editor of ${this.file}` }, tools, source, this.wrong, this.said);
 		this.page.root.prepend(this.box);
+		this.isTwoWay = LEFTWARD.test(this.text);
 		this.view = new EditorView({ root: this.page.root, parent: source, state: this.state(this.text) });
 		this.arrange();
 		this.say(`${this.file}: Ctrl+S saves. The text is kept in this browser until the file holds it.`);
@@ -179,6 +183,8 @@ class Editor extends Desk {
 					...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap,
 				]),
 				EditorView.contentAttributes.of(({ state: { doc } }) => ({ dir: RIGHT_TO_LEFT.test(doc.sliceString(0, DIRECTION_MAX)) ? "rtl" : "ltr", spellcheck: "true", autocapitalize: "sentences", "aria-label": `Source of ${this.file}` })),
+				EditorView.perLineTextDirection.compute(["doc"], ({ doc, selection }) => (this.isTwoWay ||= LEFTWARD.test(doc.lineAt(selection.main.head).text))),
+				EditorView.decorations.of((view) => this.directions(view)),
 				EditorView.updateListener.of(({ docChanged, changes }) => {
 					if (!docChanged) return;
 					this.pending = this.pending?.compose(changes) ?? changes;
@@ -190,6 +196,17 @@ class Editor extends Desk {
 				}),
 			],
 		});
+	}
+
+	directions({ state: { doc }, viewport: { from, to } }) {
+		const found = [];
+		for (let at = from; this.isTwoWay && at <= to;) {
+			const line = doc.lineAt(at);
+			const [letter] = /\p{L}/u.exec(line.text.slice(0, DIRECTION_MAX)) ?? [];
+			if (letter) found.push(Decoration.line({ attributes: { dir: LEFTWARD.test(letter) ? "rtl" : "ltr" } }).range(line.from));
+			at = line.to + 1;
+		}
+		return Decoration.set(found);
 	}
 
 	// The rest of the page stays where it is, out of sight and reach.
@@ -559,6 +576,8 @@ class Editor extends Desk {
 	// The page has another name: what is typed and under way goes with it.
 	async moveTo(source) {
 		const { key, freeTab } = this;
+		// such as another name that was wanted for it
+		const refused = this.said.classList.contains("bad") ? `${this.said.textContent} ` : "";
 		// a text that was kept there is another one
 		if (localStorage.getItem(draftKey(source.ids[0], this.tab))) sessionStorage.setItem(TAB, crypto.randomUUID());
 		await this.takeTab(source.ids[0]);
@@ -571,7 +590,7 @@ class Editor extends Desk {
 		freeTab();
 		this.known = this.shown = "";
 		// a storage that is nearly full has room for one of both
-		if (isKept || this.keep()) this.say(`The page has another name: ${this.file}.`);
+		if (isKept || this.keep()) this.say(`${refused}The page has another name: ${this.file}.`, Boolean(refused));
 	}
 
 	// A box ticked in the page is ticked in the text.
@@ -662,6 +681,7 @@ class Editor extends Desk {
 		const state = EditorState.create({ doc: made, extensions: EditorState.lineSeparator.of("\n") });
 		const changes = state.changes(differences(made, text)).map(state.changes(differences(made, this.text_)));
 		this.base = text;
+		this.isTwoWay ||= LEFTWARD.test(text);
 		this.view.dispatch({ changes, annotations: addToHistory.of(isOwn) });
 		let [first, last] = [this.view.state.doc.length, 0];
 		changes.iterChangedRanges((_from, _to, start, end) => ([first, last] = [Math.min(first, start), end]));
@@ -800,18 +820,22 @@ class Editor extends Desk {
 	}
 
 	addFiles(files, event) {
-		// office programs add a picture of the text that is copied
 		const pasted = event?.clipboardData;
-		const isText = pasted?.types.includes("text/html") && pasted.getData("text/plain").trim();
-		if (!files?.length || isText) return false;
+		const text = pasted?.getData("text/plain").trim();
+		// office programs add a picture of the text that is copied
+		if (!files?.length || (text && pasted.types.includes("text/html"))) return false;
+		// programs for files give their names and paths beside them
+		const isNames = !text || text.split("\n").every((line) => [...files].some(({ name }) => [name, encodeURIComponent(name)].some((one) => line.trim().endsWith(one))));
+		this.addEach([...files], isNames ? "" : "\n");
+		// the text goes in first
+		if (!isNames) return false;
 		event?.preventDefault();
 		const at = event?.type === "drop" ? this.view.posAtCoords({ x: event.clientX, y: event.clientY }) : null;
 		if (at !== null) this.view.dispatch({ selection: { anchor: at } });
-		this.addEach([...files]);
 		return true;
 	}
 
-	async addEach(files) {
+	async addEach(files, before) {
 		const refused = [];
 		for (const file of files) {
 			if (file.size > this.bytes_max) {
@@ -829,7 +853,8 @@ class Editor extends Desk {
 				const kept = await this.ask("file", { name: file.name || "picture.png", content: url.slice(url.indexOf(",") + 1) });
 				const name = file.name.replace(/(?<=.)\.\w+$/, "").replace(/[[\]]/g, "");
 				const text = file.type.startsWith("image/") ? this.syntax.picture(kept.path, name) : this.syntax.link(name, kept.path);
-				this.view.dispatch(this.view.state.replaceSelection(text), { scrollIntoView: true, userEvent: "input.paste" });
+				this.view.dispatch(this.view.state.replaceSelection(before + text), { scrollIntoView: true, userEvent: "input.paste" });
+				before = "";
 				this.say(`${file.name} is in ${kept.path}.`);
 			} catch (refusal) {
 				refused.push(`${file.name} was not added: ${refusal.message}.`);
@@ -947,6 +972,17 @@ class Editor extends Desk {
 		this.close(true);
 		location.reload();
 	}
+}
+
+// What decorates a line: the bundle gives it in no other way.
+function decorationClass() {
+	// outside the document, into which no style may be written
+	const root = document.createElement("div").attachShadow({ mode: "open" });
+	const view = new EditorView({ root, extensions: highlightActiveLine() });
+	const [given] = view.state.facet(EditorView.decorations);
+	const { constructor } = given(view).iter().value;
+	view.destroy();
+	return Object.getPrototypeOf(constructor);
 }
 
 // What makes one text another: between lines that both have once, as far as it differs.
