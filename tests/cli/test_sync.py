@@ -163,7 +163,71 @@ async def test_pages_are_counted_after_what_was_done(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
     ran = await cloned.run("sync")
     assert ran.out == "handbook: 6 pages, 2 pushed, 1 renamed\n"
-    assert "to an old name, too, run: wikisync mv OLD NEW" in ran.err
+    assert ran.err == ""
+
+
+async def test_links_to_the_old_name_of_a_page_are_counted(cloned: Cloned) -> None:
+    cloned.write("home.md", "[guide](guide), [[guide]] and [Ann](team/people)\n")
+    await cloned.run("sync")
+    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
+    ran = await cloned.run("sync")
+    assert ran.err == (
+        "handbook/guide: renamed to manual; 2 links lead to the old name; to change"
+        " them, run: wikisync mv handbook/guide handbook/manual\n"
+    )
+    assert (await cloned.run("sync")).err == ""
+
+
+async def test_of_many_renamed_pages_the_links_to_some_are_counted(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "team").rename(cloned.folder / "staff")
+    for name in ("home", "guide"):
+        (cloned.folder / f"{name}.md").rename(cloned.folder / f"{name}-2.md")
+    ran = await cloned.run("sync", "--json")
+    (wiki,) = ran.json["wikis"]
+    assert wiki["renamed"] == 4
+    (note,) = wiki["notes"]
+    assert note["message"] == "1 more page renamed"
+    assert note["hint"].endswith("run: wikisync mv OLD NEW")
+
+
+async def test_bad_front_matter_is_sent_and_told_once_for_a_change(
+    cloned: Cloned,
+) -> None:
+    """The wiki takes the text; status says so until the page has another one."""
+    bad = "---\ntitle: [a\n---\nwords\n"
+    cloned.write("guide.md", bad)
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pushed\n")
+    assert ran.err.startswith("handbook/guide:2: invalid front matter: ")
+    assert "in 'title: [a'; the block is shown as code; write key: value" in ran.err
+    assert (await cloned.wiki())["guide.md"] == bad
+    assert (await cloned.run("sync")).err == ""
+    waits = "guide: sent as it is: line 2: invalid front matter"
+    assert waits in (await cloned.run("status")).out
+    cloned.write("guide.md", f"{bad}more\n")
+    ran = await cloned.run("sync", "--json")
+    (note,) = ran.json["wikis"][0]["notes"]
+    assert (note["code"], note["subject"]) == ("front-matter-wrong", "guide:2")
+    cloned.write("guide.md", bad.replace("[a", "a"))
+    assert (await cloned.run("sync")).err == ""
+    assert "front matter" not in (await cloned.run("status")).out
+    assert waits.partition(": ")[2] in (await cloned.run("log")).out
+
+
+async def test_of_many_pages_with_bad_front_matter_the_rest_is_counted(
+    cloned: Cloned,
+) -> None:
+    for number in range(22):
+        cloned.write(f"new-{number}.md", "---\ntitle: [a\n---\n")
+    told = (await cloned.run("sync")).err.splitlines()
+    assert len(told) == 21
+    assert told[-1] == (
+        "handbook: 2 more pages were sent with bad front matter; to list them, run:"
+        " wikisync check handbook"
+    )
+    assert (await cloned.run("sync")).err == ""
 
 
 async def test_links_are_not_spoken_of_where_none_was_renamed(cloned: Cloned) -> None:

@@ -355,6 +355,18 @@ async def test_a_rename_by_hand_is_told_with_its_links(watch: WatchProcess) -> N
     await watch.until(lambda: not watch.health["renamed"])
 
 
+async def test_bad_front_matter_is_told_for_each_change(watch: WatchProcess) -> None:
+    bad = "---\ntitle: [a\n---\n"
+    told = "handbook/home:2: invalid front matter"
+    watch.save("home", f"{bad}one\n")
+    await watch.said(told)
+    watch.save("home", f"{bad}two\n")
+    await watch.said(told, times=2)
+    watch.save("home", "two\n")
+    await watch.said("1 pushed (home)", times=3)
+    assert sum(told in line for line in watch.lines) == 2
+
+
 # -- the site and the preview ------------------------------------------------------
 
 

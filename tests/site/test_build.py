@@ -268,6 +268,17 @@ def test_page_that_is_not_utf8_is_shown_and_reported(studio: Studio) -> None:
     assert "latin: is not UTF-8" in studio.read("-/report.html")
 
 
+def test_bad_front_matter_is_shown_and_reported(studio: Studio) -> None:
+    """In what the cache has of it, too."""
+    studio.add("-- home.md --\n---\ntitle: [a\n---\nx\n-- open.md --\n---\nkey: x\n")
+    for _ in range(2):
+        assert [(one.code, one.subject) for one in studio.build().problems] == [
+            ("front-matter-wrong", "home:2"),
+            ("front-matter-open", "open:1"),
+        ]
+    assert "home:2: invalid front matter" in studio.read("-/report.html")
+
+
 def test_text_of_a_page_is_never_a_template(studio: Studio) -> None:
     studio.start(
         "-- home.md --\n---\ntitle: '{{ 7919*7907 }}'\n---\n"

@@ -76,11 +76,6 @@ WAITING_SHOWN_MAX = 10
 
 COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
 
-RENAMED = (
-    "pages were renamed; to change the links to an old name, too, run:"
-    " wikisync mv OLD NEW"
-)
-
 
 def report_sync(
     console: Console,
@@ -113,8 +108,6 @@ def report_sync(
                 console.lines(*title, *(_plan_lines(wiki) or [str(wiki.last.plan)]))
             else:
                 console.lines(f"{wiki.section.folder}: {_summary(wiki)}")
-        if wiki.has_moves:
-            console.note(f"{wiki.section.folder}: {RENAMED}")
         _show_waiting(console, wiki, is_dry_run=is_dry_run)
     console.problems(beside)
     _show_failures(console, done)

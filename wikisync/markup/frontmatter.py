@@ -12,13 +12,14 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from wikisync.core.model import Format
+from wikisync.core.model import Format, Problem
 
 FRONT_MATTER_CHARS_MAX = 25_000
 """Longer blocks are page text, as in the service."""
 FENCES = {"---": "yaml", "+++": "toml", ";;;": "json"}
 HEAD_CHARS = 400
 """A block begins within these."""
+_KEY = re.compile(r"[\w\"'][^:\n]*:(?:\s|$)")
 
 
 class FrontMatter(NamedTuple):
@@ -58,6 +59,37 @@ def split_front_matter(source: str) -> FrontMatter:
         except NotMetadata:
             pass
     return FrontMatter({}, body, block.text, block.language)
+
+
+def front_matter_problems(page: str, text: str) -> list[Problem]:
+    """What keeps a block that looks like front matter from being one: its line."""
+    lines = text.split("\n")
+    if lines[0].rstrip() != "---":
+        return []
+    block = find_block(text)
+    if block is None:
+        # a rule at the top of a page is no front matter that was left open
+        if len(lines) < 2 or not _KEY.match(lines[1]):
+            return []
+        message = "front matter starts here and has no end line"
+        hint = "add a line --- after its last key"
+        return [Problem("front-matter-open", f"{page}:1", message, hint)]
+    if block.language != "yaml":
+        return []
+    from wikisync.markup.metadata import NotMetadata, parse_mapping
+
+    try:
+        parse_mapping(block.text)
+    except NotMetadata as error:
+        # the fence is the line before the first of the block
+        line = min(error.line + 1, len(lines) - 1)
+        shown = lines[line] if len(lines[line]) <= 60 else lines[line][:59] + "…"
+        message = (
+            f"invalid front matter: {error} in {shown!r}; the block is shown as code"
+        )
+        hint = "write key: value lines, and put quotes around a value with ': ' in it"
+        return [Problem("front-matter-wrong", f"{page}:{line + 1}", message, hint)]
+    return []
 
 
 def text_without(source: str) -> str:

@@ -26,7 +26,12 @@ from wikisync.markup.filters import text as texts
 from wikisync.markup.filters.code import filter_code
 from wikisync.markup.filters.headings import filter_heading_links, filter_headings
 from wikisync.markup.filters.math import filter_math
-from wikisync.markup.frontmatter import FrontMatter, split_front_matter, tags_of
+from wikisync.markup.frontmatter import (
+    FrontMatter,
+    front_matter_problems,
+    split_front_matter,
+    tags_of,
+)
 from wikisync.markup.record import MarkupOptions, ParsedPage, position_of
 from wikisync.markup.sanitize import DOCUMENT_TAGS, sanitize_tokens
 from wikisync.markup.source import (
@@ -189,6 +194,8 @@ def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
         for apply_filter in FILTERS_OF[page.format]:
             apply_filter(draft)
         report_dropped(draft, dropped, html, text)
+        if not front.meta:
+            draft.problems += front_matter_problems(page.slug, text)
         if page.format is Format.ASCIIDOC:
             from wikisync.markup.asciidoc.document import problems_of
 

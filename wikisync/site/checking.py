@@ -27,7 +27,6 @@ from wikisync.site.facts import IndexedWiki
 from wikisync.site.frame import site_addresses
 from wikisync.site.index import Indexer
 from wikisync.site.model import BrokenLink, SiteOptions, WikiSource
-from wikisync.site.preview.checks import FENCE, front_matter_checks
 from wikisync.site.report import link_report
 from wikisync.site.sources import folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
@@ -36,6 +35,8 @@ _EXTERNAL = re.compile(
     r'<(?:a|img|video|audio|source)\b[^>]*?\s(?:href|src)="(https?://[^"]+)"[^>]*'
 )
 """A tag of a page that names another server; the sanitiser wrote it."""
+FRONT_MATTER = "front-matter-"
+"""How the codes of these problems begin."""
 _REFERENCE = ' class="reference'
 """Of the service itself, such as an issue: only who is logged in sees many of them."""
 
@@ -89,8 +90,9 @@ def check_wikis(
 
     def checked(store: Cache) -> CheckReport:
         found = read_wikis(sources, options, theme, shown, store)
+        others = composing.site_problems(found.site.wikis, theme)
         problems = (
-            *composing.site_problems(found.site.wikis, theme),
+            *(one for one in others if not one.code.startswith(FRONT_MATTER)),
             *_front_matter_problems(found),
         )
         external = tuple(_external(found)) if is_external else ()
@@ -131,13 +133,14 @@ def _narrowed(report: CheckReport, wiki: IndexedWiki, below: Path) -> CheckRepor
 
 
 def _front_matter_problems(found: ReadWikis) -> Iterator[Problem]:
-    for wiki in (one.scanned for one in found.wikis):
+    """Those of all pages, by file and line."""
+    for wiki in found.wikis:
         for page in wiki.pages.values():
-            content = wiki.read(page.path, page.digest) or b""
-            if content.startswith(FENCE.encode()):
-                file = str(wiki.source.folder / page.path)
-                text = content.decode("utf-8", "replace").replace("\r\n", "\n")
-                yield from front_matter_checks(file, text)
+            file = str(wiki.scanned.source.folder / page.source.path)
+            for one in page.parsed.problems:
+                if one.code.startswith(FRONT_MATTER):
+                    line = one.subject.rpartition(":")[2]
+                    yield replace(one, subject=f"{file}:{line}")
 
 
 def _external(found: ReadWikis) -> Iterator[CheckedLink]:

@@ -29,7 +29,6 @@ from wikisync.folder.ignore import CONFLICT_MARK, locked_name
 from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.watch import is_watched, watch_folders
-from wikisync.site.preview.moves import plan_moves
 from wikisync.site.preview.writing import WikiDesk
 from wikisync.site.publish import publish
 from wikisync.sync.decide.plan import MoveRemote
@@ -41,13 +40,13 @@ from wikisync.workspace import attention, folders, runner
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
 from wikisync.workspace.opening import OpenWorkspace, other_folder
+from wikisync.workspace.sent_pages import TOLD_MAX, old_links
 
 log = logging.getLogger(__name__)
 
 NOTIFY_QUIET_S = 0.05
 SHOW_AGAIN_S = 300.0
 """Without a change, what is so is shown again: an outage may have lasted for hours."""
-RENAMES_MAX = 20
 NOTIFY_WAIT_S = 60.0
 """A wait longer than this is reported with its end."""
 ASK_SCAN_S = 1.0
@@ -148,9 +147,10 @@ class Watch:
             warning = other_folder(self.opened.workspace.folder_of(wiki.section))
             log.warning("%s", warning)
             self._messages.warn(warning)
-        for note in wiki.synced.all_notes:
+        for note in (*wiki.synced.notes, *result.notes):
             sentence = attention.problem_sentence(wiki.section, note)
-            if sentence not in self._notes:
+            # those of a cycle are about what it met for the first time
+            if note in result.notes or sentence not in self._notes:
                 self._notes.add(sentence)
                 log.warning("%s", sentence)
                 self._messages.note(sentence)
@@ -169,7 +169,7 @@ class Watch:
         self._renames |= {
             (wiki.name, one.slug, one.target): ""
             for one in result.plan.actions
-            if isinstance(one, MoveRemote) and len(self._renames) < RENAMES_MAX
+            if isinstance(one, MoveRemote) and len(self._renames) < TOLD_MAX
         }
         is_anew = self.opened.is_adopting or self.opened.is_shared
         if is_anew and all(one.synced.results for one in self._wikis.values()):
@@ -256,26 +256,13 @@ class Watch:
         """Say how many links lead to old names, where that may have changed."""
         changed, self._relinked = self._relinked, set()
         for key in [one for one in self._renames if one[0] in changed]:
-            sentence = await asyncio.to_thread(self._renamed, *key)
-            if sentence:
-                self._renames[key] = sentence
+            section = self._wikis[key[0]].section
+            desk = WikiDesk(self.opened.folder_of(section), self._private)
+            note = await asyncio.to_thread(old_links, desk, section, *key[1:])
+            if note:
+                self._renames[key] = attention.problem_sentence(section, note)
             else:
                 del self._renames[key]
-
-    def _renamed(self, name: str, old: Slug, new: Slug) -> str:
-        """What is said of the links to an old name; empty where there is none."""
-        folder = self.opened.workspace.folder_of(self._wikis[name].section)
-        try:
-            links = plan_moves(WikiDesk(folder, self._private), old, new).links
-        except errors.WikisyncError:
-            # nothing leads to its old name, or it has another again
-            return ""
-        way = errors.command_line("mv", f"{name}/{old}", f"{name}/{new}")
-        lead = "1 link leads" if links == 1 else f"{links} links lead"
-        return (
-            f"{name}/{old} was renamed to {new}; {lead} to the old name; to"
-            f" change them, run: {way}"
-        )
 
     async def _show_one(self, what: str, write: Awaitable[None]) -> None:
         """Show one thing; that it fails is reported once, until it fails otherwise."""

@@ -56,6 +56,7 @@ from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.identity import Located, find_wiki, wiki_as_found
 from wikisync.workspace.linking import TranslatedWiki
 from wikisync.workspace.runner import CycleOutcome, ScanScope
+from wikisync.workspace.sent_pages import bad_front_matter
 
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
@@ -456,10 +457,15 @@ class Synced(Struct):
         return sum(getattr(result, name) for result in self.results)
 
     @property
-    def has_moves(self) -> bool:
-        """Whether a page was renamed, not only spelled as the service does."""
+    def moves(self) -> dict[Slug, Slug]:
+        """Pages that were renamed, and not only spelled otherwise, by old name."""
         done = (result.plan.moves for result in self.results if result.renamed)
-        return any(not isinstance(move, Rebind) for moves in done for move in moves)
+        return {
+            move.slug: move.target
+            for moves in done
+            for move in moves
+            if not isinstance(move, Rebind)
+        }
 
 
 class WikiCycles:
@@ -547,13 +553,15 @@ class WikiCycles:
         result = await run_cycle(
             replace(cycle, progress=self.progress, is_awaited=self.is_awaited)
         )
+        known, sent = self._opened.known(self.section), result.names.get("pushed", ())
+        notes = (*result.notes, *bad_front_matter(known, self.section, sent))
         # the folder that was there when it began is remembered when it went through:
         # after one that did not, or where the folder is replaced meanwhile, the next
         # cycle takes it as it is, too
         if now != before:
-            self._opened.known(self.section).remember(folder_identity=str(now))
+            known.remember(folder_identity=str(now))
         self.synced.has_other_folder |= match is FolderMatch.OTHER
-        return result
+        return replace(result, notes=notes)
 
 
 def other_folder(folder: Path) -> str:

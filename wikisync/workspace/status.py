@@ -28,6 +28,7 @@ from wikisync.sync.run.pull import STALE_SAVE
 from wikisync.workspace import sentences
 from wikisync.workspace.attention import batch_sentence, held_sentence, with_step
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
+from wikisync.workspace.sent_pages import SENT_AS_IT_IS
 
 NOTICED_S = 86_400.0
 """What was done longer ago is shown by ``wikisync log`` alone."""
@@ -83,11 +84,14 @@ async def scan(
 ) -> WikiStatus:
     """Scan one wiki and its folder."""
     known = opened.known(section)
-    # saves of this day that were merged with what their window did not show
+    # saves of this day that were merged with what their window did not show, and
+    # pages whose last news is that they were sent with bad front matter
     since = time.time() - NOTICED_S
-    newest: dict[Slug, LogEntry] = {}
+    newest, met = dict[Slug, LogEntry](), set[Slug]()
     for event in known.events(NOTICES_AMONG):
-        if event.what == STALE_SAVE and event.at >= since:
+        is_bad = event.what.startswith(SENT_AS_IT_IS) and event.slug not in met
+        met.add(event.slug)
+        if (event.what == STALE_SAVE or is_bad) and event.at >= since:
             newest.setdefault(event.slug, event)
     status = WikiStatus(
         section,

@@ -1,5 +1,6 @@
 """One sync of a workspace: some wikis at a time, and what is left for a person."""
 
+import asyncio
 from collections.abc import Iterator, Sequence, Set
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from wikisync.api.client import Client
 from wikisync.config.sections import WikiSection
 from wikisync.core.messages import Messages, Progress
 from wikisync.core.model import Problem, Slug, is_named, some_of
+from wikisync.site.preview.writing import WikiDesk
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
@@ -19,10 +21,14 @@ from wikisync.sync.run.parts import CycleOptions, CycleResult, problems_of
 from wikisync.workspace import attention, configured, opening
 from wikisync.workspace.failures import OWN_TROUBLE, own_failure
 from wikisync.workspace.runner import Outage, Runner, WikiRun
+from wikisync.workspace.sent_pages import old_links
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import Credentials
 
 NAMES_SHOWN_MAX = 5
+RENAMES_COUNTED_MAX = 3
+"""Of one wiki, whose links are counted: each costs a look at all of its pages."""
+RENAMED_STEP = "to change the links to an old name, too, run: wikisync mv OLD NEW"
 
 
 class SyncRequest(Struct, frozen=True):
@@ -94,6 +100,8 @@ async def sync_workspace(
         problems: list[Problem] = []
         if is_real:
             problems += say_attention(opened, done)
+            for synced in done:
+                synced.notes += await asyncio.to_thread(_renamed, opened, synced)
             is_anew = opened.is_adopting or opened.is_shared
             is_whole = not pages and len(done) == len(workspace.config.wikis)
             # a wiki that was not scanned has not been taken as it is
@@ -101,6 +109,21 @@ async def sync_workspace(
             if is_anew and is_whole and all(scanned):
                 opened.note_adopted()
     return SyncRun(done, problems)
+
+
+def _renamed(
+    opened: opening.OpenWorkspace, synced: opening.Synced
+) -> tuple[Problem, ...]:
+    """Notes on the links to old names of pages that were renamed."""
+    section, moves = synced.section, tuple(synced.moves.items())
+    desk = WikiDesk(opened.folder_of(section), opened.workspace.private)
+    counted_moves = moves[:RENAMES_COUNTED_MAX]
+    notes = [old_links(desk, section, old, new) for old, new in counted_moves]
+    if more := moves[RENAMES_COUNTED_MAX:]:
+        what = f"{counted(len(more), 'more page')} renamed"
+        about = ("links-to-old-name", str(section.owner), what, RENAMED_STEP)
+        notes.append(Problem(*about, is_note=True))
+    return tuple(one for one in notes if one)
 
 
 def say_attention(

@@ -12,11 +12,8 @@ from collections.abc import Callable
 
 from wikisync.core.model import Format, Problem
 from wikisync.errors import WikisyncError
-from wikisync.markup.frontmatter import find_block
-from wikisync.markup.metadata import NotMetadata, parse_mapping
+from wikisync.markup.frontmatter import front_matter_problems
 
-FENCE = "---"
-_KEY = re.compile(r"[\w\"'][^:\n]*:(?:\s|$)")
 TRIES_MAX = 8
 """Signs that are tried: boxes in code look like those of the page."""
 _SIGN = re.compile(r"\[([ xX*~-])\](?=\s|\||$)")
@@ -33,36 +30,7 @@ def page_checks(file: str, content: bytes) -> list[Problem]:
         message = f"byte {exc.start} is not valid UTF-8; such bytes are shown as \ufffd"
         hint = "save the file as UTF-8"
         return [Problem("page-not-utf8", f"{file}:{line}", message, hint)]
-    return front_matter_checks(file, text.replace("\r\n", "\n"))
-
-
-def front_matter_checks(file: str, text: str) -> list[Problem]:
-    """What keeps a block that looks like front matter from being one."""
-    lines = text.split("\n")
-    if lines[0].rstrip() != FENCE:
-        return []
-    block = find_block(text)
-    if block is None:
-        # a rule at the top of a page is no front matter that was left open
-        if len(lines) < 2 or not _KEY.match(lines[1]):
-            return []
-        message = "front matter starts here and has no end line"
-        hint = f"add a line {FENCE} after its last key"
-        return [Problem("front-matter-open", f"{file}:1", message, hint)]
-    if block.language != "yaml":
-        return []
-    try:
-        parse_mapping(block.text)
-    except NotMetadata as error:
-        # the fence is the line before the first of the block
-        line = min(error.line + 1, len(lines) - 1)
-        shown = lines[line] if len(lines[line]) <= 60 else lines[line][:59] + "…"
-        message = (
-            f"invalid front matter: {error} in {shown!r}; the block is shown as code"
-        )
-        hint = "write key: value lines, and put quotes around a value with ': ' in it"
-        return [Problem("front-matter-wrong", f"{file}:{line + 1}", message, hint)]
-    return []
+    return front_matter_problems(file, text.replace("\r\n", "\n"))
 
 
 def located(error: WikisyncError) -> Problem:

@@ -25,6 +25,7 @@ from wikisync.core.versions import NO_DATES
 from wikisync.folder import naming
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.folder.naming import page_of_conflict, parse_path
+from wikisync.markup.frontmatter import front_matter_problems
 from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses, page_path
 from wikisync.site.attempts import Attempts
@@ -35,7 +36,7 @@ from wikisync.site.frame import is_top, site_addresses
 from wikisync.site.generated import GeneratedPages, changed_pages, newest
 from wikisync.site.index import Indexer
 from wikisync.site.model import SourcePage
-from wikisync.site.preview.checks import front_matter_checks, page_checks
+from wikisync.site.preview.checks import page_checks
 from wikisync.site.report import LinkReport, link_report, search_keys
 from wikisync.site.sources import (
     ScannedWiki,
@@ -553,7 +554,7 @@ def marks_of(world: World, place: ItemKey, text: str) -> tuple[Mark, ...]:
     links = [
         Mark(one.line, one.href, REASONS.get(one.reason, one.reason)) for one in broken
     ]
-    checks = front_matter_checks("", text)
+    checks = front_matter_problems("", text)
     return (*links, *(Mark(int(one.subject[1:]), "", one.message) for one in checks))
 
 
@@ -567,7 +568,8 @@ def page_problems(world: World, place: ItemKey, file: str) -> Iterator[Problem]:
     yield from checks
     for problem in world.wikis[place.wiki].pages[slug].parsed.problems:
         if problem.code not in codes:
-            yield replace(problem, subject=file)
+            # its subject is the page, or the page and a line
+            yield replace(problem, subject=file + problem.subject.removeprefix(slug))
 
 
 def unreadable(world: World, path: str) -> Iterator[Problem]:
