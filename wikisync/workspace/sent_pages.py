@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.config import WikiSection
+from wikisync.config.sections import WikiSection
 from wikisync.core.model import Problem, Slug
 from wikisync.markup.frontmatter import front_matter_problems
 from wikisync.site.preview.moves import plan_moves
