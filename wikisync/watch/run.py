@@ -40,7 +40,7 @@ from wikisync.workspace import attention, folders, runner
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
 from wikisync.workspace.opening import OpenWorkspace, other_folder
-from wikisync.workspace.sent_pages import TOLD_MAX, old_links
+from wikisync.workspace.sent_pages import NAMED_MAX, old_links
 
 log = logging.getLogger(__name__)
 
@@ -169,7 +169,7 @@ class Watch:
         self._renames |= {
             (wiki.name, one.slug, one.target): ""
             for one in result.plan.actions
-            if isinstance(one, MoveRemote) and len(self._renames) < TOLD_MAX
+            if isinstance(one, MoveRemote) and len(self._renames) < NAMED_MAX
         }
         is_anew = self.opened.is_adopting or self.opened.is_shared
         if is_anew and all(one.synced.results for one in self._wikis.values()):

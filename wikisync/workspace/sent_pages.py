@@ -17,7 +17,7 @@ from wikisync.site.preview.writing import WikiDesk
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import LogEntry
 
-TOLD_MAX = 20
+NAMED_MAX = 20
 """Pages of one cycle that are named."""
 SENT_AS_IT_IS = "sent as it is: "
 """How the log begins its line on a page with bad front matter."""
@@ -32,12 +32,12 @@ def bad_front_matter(
         for slug in map(Slug, sent)
         for one in front_matter_problems(known.file_of(slug), known.text(slug) or "")
     ]
-    for slug, one in found[:TOLD_MAX]:
+    for slug, one in found[:NAMED_MAX]:
         line = one.subject.rpartition(":")[2]
         what = f"{SENT_AS_IT_IS}line {line}: {one.message}"
         known.note(LogEntry(time.time(), slug, what, is_warning=True))
         yield replace(one, is_note=True)
-    if (more := len(found) - TOLD_MAX) > 0:
+    if (more := len(found) - NAMED_MAX) > 0:
         step = f"to list them, run: {errors.command_line('check', section.folder)}"
         message = f"{more} more pages were sent with bad front matter"
         code, owner = "front-matter-more", str(section.owner)
