@@ -10,6 +10,7 @@ from tests.support.history import (
     NEWEST,
     PAGES,
     Told,
+    asked_about,
     force,
     forced,
     rename_taken_back,
@@ -113,6 +114,91 @@ async def test_so_is_one_below_a_page_that_is_renamed_here(copies: Told) -> None
     assert "newer\n" in copies.here.texts().values()
     (batch,) = waiting(copies)
     assert batch.kind is BatchKind.REWOUND
+
+
+async def test_a_text_that_changed_after_the_scan_is_known_by_its_own_commit(
+    copies: Told,
+) -> None:
+    """HEAD was asked for before it was read, and so names another commit."""
+    copies.there.gives_texts = False
+    copies.there.put("page1", "edited\n")
+    copies.commit()
+
+    def save() -> None:
+        copies.there.put("page1", "edited twice\n")
+        copies.commit()
+
+    copies.there.before_once("read page1", save)
+    await copies.cycle()
+    copies.there.put("page1", "edited\n")
+    copies.there.commits.pop()
+    await copies.cycles(2)
+    assert copies.here.texts()["page1"] == "edited twice\n"
+    assert asked_about(copies) == ["page1"]
+
+
+async def test_a_push_is_known_though_nobody_answered_before_it(copies: Told) -> None:
+    """As where the wiki changes between the two requests of one question."""
+    copies.there.put("page1", "edited\n")
+    copies.here.put("page2", "sent\n")
+    copies.commit()
+    commits, copies.there.commits = copies.there.commits, []
+
+    def tell() -> None:
+        copies.there.commits = commits
+        copies.commit()
+
+    copies.there.before_once("write page2", tell)
+    await copies.cycle()
+    copies.there.put("page2", PAGES["page2"])
+    copies.there.commits.pop()
+    await copies.cycles(2)
+    assert copies.here.texts()["page2"] == "sent\n"
+    assert asked_about(copies) == ["page2"]
+
+
+async def test_a_push_is_known_while_another_page_waits_to_be_put_back(
+    state: State,
+) -> None:
+    """Also in a cycle in which some page changed meanwhile."""
+    copies = await rename_taken_back(state, PAGES["page8"])
+    copies.there.put("Renamed", "of another case\n")
+    copies.decide(Decision.REFUSED)
+    await copies.cycles(3)
+    copies.here.put("page1", "sent\n")
+    copies.here.put("page2", "saved\n")
+    copies.there.put("page3", "edited\n")
+    copies.commit()
+    copies.there.before_once("write page1", lambda: copies.there.commits.append("ours"))
+    copies.here.before_once(
+        "read page2", lambda: copies.here.put("page2", "saved again\n")
+    )
+    await copies.cycle()
+    copies.there.put("page1", PAGES["page1"])
+    copies.there.commits.pop()
+    await copies.cycles(2)
+    assert copies.here.texts()["page1"] == "sent\n"
+    assert asked_about(copies) == ["page1"]
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+async def test_no_commit_is_noted_while_what_it_took_back_cannot_be_seen(
+    copies: Told, *, is_listed: bool
+) -> None:
+    copies.there.is_complete = is_listed
+    if is_listed:
+        force(copies)
+        copies.there.unreadable = frozenset({Slug("page0")})
+    else:
+        copies.there.remove("page0")
+        copies.push_over()
+    copies.there.put("other", "another page\n")
+    await copies.cycle()
+    assert "other" in copies.here.texts()
+    copies.there.is_complete, copies.there.unreadable = True, frozenset()
+    await copies.cycles(4)
+    assert copies.here.texts()["page0"] == EDITED["page0"]
+    assert asked_about(copies) == ["page0"]
 
 
 async def test_a_conflict_that_waits_asks_once(copies: Told) -> None:

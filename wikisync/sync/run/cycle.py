@@ -371,28 +371,32 @@ class _Run:
         tally, known = self._tally, self._state
         is_first = known.memory.head is None
         undone = {Decision.WAITING}
-        if tally.errors or tally.superseded:
+        if decided.is_set_back is not False and (tally.errors or tally.superseded):
             undone.add(Decision.REFUSED)
         for batch in decided.batches:
             if batch.kind is BatchKind.REWOUND and batch.decision in undone:
                 return
-        if decided.is_unanswered:
-            return  # the next question is about the history since the same commit
-        is_sent = any(
-            isinstance(action, actions.RemoteWrite) for action in decided.plan.actions
-        )
+        plan, base = decided.plan, known.base()
+        is_sent = any(isinstance(one, actions.RemoteWrite) for one in plan.actions)
         moved = (
             is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
         )
         if not (moved or decided.head or is_first):
             return
+        # a page may have been read as it was after that question
+        is_later = any(
+            one.slug in base and base[one.slug].remote != one.remote
+            for one in plan.writes
+        )
         head = decided.head
-        if is_sent or not head:
+        if is_sent or is_later or not head:
             head = await self._cycle.remote.head()
-        earlier = known.memory.head
-        # a save looks at nothing of the wiki, which may have gone back before it
-        is_unseen = decided.there.is_remembered and head and earlier
-        if is_unseen and not await self._cycle.remote.follows(head, earlier or ""):
+        # A wiki at which a save does not look may have gone back before it; so may one
+        # of which nobody answers, or some page cannot be seen.
+        is_seen = decided.there.is_complete and not decided.there.unreadable
+        is_unseen = decided.there.is_remembered or decided.is_unanswered or not is_seen
+        earlier = known.memory.head if head and is_unseen else ""
+        if earlier and not await self._cycle.remote.follows(head, earlier):
             return
         if head or is_first:
             known.remember(head=head)

@@ -70,12 +70,12 @@ async def compare_history(cycle: Cycle, decided: Decided) -> None:
     is_less = seen.texts.keys() - seen.shown or seen.missing or is_renamed
     if not earlier or not is_less:
         return
-    decided.head = await cycle.remote.head()
-    decided.is_unanswered = not decided.head
-    if decided.head not in {"", earlier}:
-        is_after = await cycle.remote.follows(decided.head, earlier)
-        decided.is_unanswered = is_after is None
+    head = await cycle.remote.head()
+    if head not in {"", earlier}:
+        is_after = await cycle.remote.follows(head, earlier)
+        head = "" if is_after is None else head
         decided.is_set_back = None if is_after is None else not is_after
+    decided.head, decided.is_unanswered = head, not head
 
 
 async def leave_unasked(cycle: Cycle, decided: Decided) -> None:
@@ -118,7 +118,7 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
     # them would send a page to each other for ever.  Not those that both sides agree
     # on: a picture in them is another one.
     files = {slug: file for file, slug in _sent_files(decided.plan).items()}
-    found: set[tuple[model.Slug, model.Digest]] = set()
+    looping: set[tuple[model.Slug, model.Digest]] = set()
     for action in decided.plan.actions:
         known = decided.base.get(action.slug)
         if not isinstance(action, plans.Push) or (
@@ -132,8 +132,7 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
             agreed = state.text(action.slug) or ""
             is_looping = differs_in_time_only(agreed, page.content)
         if is_looping:
-            found.add((action.slug, action.local))
-    looping = frozenset(found)
+            looping.add((action.slug, action.local))
     if refused or looping:
         decided.plan = narrowing.without_futile(decided.plan, refused, looping)
 
@@ -317,11 +316,8 @@ def _folder_rewinding(
 ) -> Rewinding:
     """What a folder that went back in time would take back on the wiki."""
     # what a person restored by a command of ours is no sign of it
-    decisions = {
-        batch.decision
-        for batch in known.memory.batches
-        if batch.kind is safety.BatchKind.REWOUND_THERE
-    }
+    batches, kind = known.memory.batches, safety.BatchKind.REWOUND_THERE
+    decisions = {one.decision for one in batches if one.kind is kind}
     records = plan.records
     edits = [one for one in plan.actions if isinstance(one, plans.Push | plans.Merge)]
     edited = {records.get(one.slug, one.slug): one.local for one in edits}
