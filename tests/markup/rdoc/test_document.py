@@ -97,6 +97,11 @@ def test_nearly_all_real_files_have_the_words_of_the_reference() -> None:
             id="labels share a description",
         ),
         pytest.param(">>>\n  a", "<blockquote>\n<p>a</p>\n</blockquote>", id="quote"),
+        pytest.param(
+            ">>> a1_\n  a", "<blockquote>\n<p>a</p>\n</blockquote>", id="word"
+        ),
+        pytest.param(">>> a.\nb", "<p>&gt;&gt;&gt; a. b</p>", id="none: a mark"),
+        pytest.param(">>> ä", "<p>&gt;&gt;&gt; ä</p>", id="none: another letter"),
         pytest.param(":include: /etc/passwd", "<p>:include: /etc/passwd</p>", id="inc"),
     ],
 )
@@ -124,6 +129,10 @@ def test_block_comes_out_in_plain_shape(source: str, expected: str) -> None:
         ),
         ("+j+[k][l]", "<code>j</code>[k][l]"),
         ("<b>m</b>[n][<b>o</b>]", "<strong>m</strong>[n][<strong>o</strong>]"),
+        (
+            "link:/a.rdoc {b}[link://c/d] link:e/f",
+            '<a href="a.rdoc">a.rdoc</a> <a href="/c/d">b</a> <a href="e/f">e/f</a>',
+        ),
         ("word[page]", '<a href="page">word</a>'),
         ("{x}[doc/a.rdoc#y]", '<a href="doc/a.rdoc#y">x</a>'),
         ("{x}[rdoc-ref:doc/a.rdoc]", '<a href="doc/a.rdoc">x</a>'),

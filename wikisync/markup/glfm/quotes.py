@@ -1,6 +1,7 @@
 """Quotes, fenced quotes and alerts, where markdown-it reads them otherwise."""
 
 import re
+from itertools import islice
 
 from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_block import StateBlock
@@ -157,6 +158,7 @@ def mark_alert(state: StateBlock, first: int, kind: str, title: str) -> None:
     state.tokens[first + 1 : first + 1] = [paragraph, text, end]
 
 
+FENCE_MARK = ">>>"
 FENCE = re.compile(r">{3,}")
 ONLY_FENCE = re.compile(r"(>{3,})[ \t]*")
 
@@ -188,12 +190,35 @@ def fenced_quote(
             taken.append((line, spaces))
     first = len(state.tokens)
     push_content(state, start_line, close_line)
+    if has_close:
+        loosen_lists(state.tokens)
     for line, spaces in taken:
         move_start(state, line, -spaces)
     if kind is not None:
         mark_alert(state, first, kind[1].lower(), kind[2].strip())
     state.line = close_line + has_close
     return True
+
+
+def loosen_lists(tokens: list[Token]) -> None:
+    """Make the lists loose that the closing fence ends, but for the outermost.
+
+    The service's parser leaves those inside of others unfinished there.
+    """
+    levels = []
+    for token in islice(reversed(tokens), 1, None):
+        if token.nesting >= 0 or token.markup == FENCE_MARK:
+            break
+        if token.type.endswith("list_close"):
+            levels.append(token.level + 2)
+    del levels[:1]
+    for token in reversed(tokens if levels else ()):
+        if token.level in levels:
+            token.hidden = False
+        if token.type.endswith("list_open") and token.level + 2 in levels:
+            levels.remove(token.level + 2)
+            if not levels:
+                break
 
 
 def find_close(
@@ -222,10 +247,9 @@ def push_content(state: StateBlock, start_line: int, close_line: int) -> None:
     """Parse the lines between the fences as blocks of a quote."""
     token = state.push("blockquote_open", "blockquote", 1)
     token.map = [start_line, close_line]
-    token.markup = ">>>"
     old_line_max, old_parent = state.lineMax, state.parentType
     state.lineMax = close_line
     state.parentType = "blockquote"
     state.md.block.tokenize(state, start_line + 1, close_line)
     state.lineMax, state.parentType = old_line_max, old_parent
-    state.push("blockquote_close", "blockquote", -1)
+    state.push("blockquote_close", "blockquote", -1).markup = FENCE_MARK

@@ -146,27 +146,13 @@ def split_headlines(
     preface: list[str] = []
     headlines: list[Headline] = []
     body = preface
-    closing = ""
-    last_ends = {
-        line.strip().lower().split()[0]: number
-        for number, line in enumerate(lines)
-        if line.lstrip()[:6].lower() == "#+end_"
-    }
-    for number, line in enumerate(lines):
-        if closing:
-            closing = "" if line.strip().lower().startswith(closing) else closing
-        elif line.startswith("*") and (found := grammar.HEADLINE.match(line)):
-            headline = read_headline(len(found[1]), found[2], settings)
-            headlines.append(headline)
-            body = headline.body
-            continue
-        elif (begin := grammar.BEGIN.match(line)) and (
-            begin[1].lower() in grammar.LITERAL_BLOCKS
-        ):
-            # A star in code is no headline, if the code has an end at all.
-            name = "#+end_" + begin[1].lower()
-            closing = name if last_ends.get(name, -1) > number else ""
-        body.append(line)
+    for line, is_literal in grammar.literal_lines(lines):
+        found = None if is_literal or line[:1] != "*" else grammar.HEADLINE.match(line)
+        if found is None:
+            body.append(line)
+        else:
+            headlines.append(read_headline(len(found[1]), found[2], settings))
+            body = headlines[-1].body
     return preface, headlines
 
 
@@ -268,22 +254,12 @@ class _Includes:
 
     def expand(self, lines: Sequence[str], folder: str, depth: int) -> Iterator[str]:
         """Lines with what they include, those of code blocks untouched."""
-        closing = ""
-        for line in lines:
-            if "#+" not in line:
+        for line, is_literal in grammar.literal_lines(lines):
+            found = None if is_literal or "#+" not in line else INCLUDE.match(line)
+            if found is None:
                 yield line
-                continue
-            lowered = line.strip().lower()
-            if closing:
-                closing = "" if lowered.startswith(closing) else closing
-            elif (begin := grammar.BEGIN.match(line)) and (
-                begin[1].lower() in grammar.LITERAL_BLOCKS
-            ):
-                closing = "#+end_" + begin[1].lower()
-            elif found := INCLUDE.match(line):
+            else:
                 yield from self._included(found, folder, depth)
-                continue
-            yield line
 
     def _included(self, found: re.Match[str], folder: str, depth: int) -> Iterator[str]:
         if self._include is include_nothing:

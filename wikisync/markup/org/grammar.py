@@ -1,7 +1,7 @@
 """The lines of Org pages: what each starts, what they set, and tables.  Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -68,12 +68,7 @@ def starts_element(line: str) -> bool:
     if not first:
         return True
     if first == "#":
-        return bool(
-            BEGIN.match(line)
-            or KEYWORD.match(line)
-            or COMMENT.match(line)
-            or LOOSE.match(line)
-        )
+        return any(each.match(line) for each in (BEGIN, KEYWORD, COMMENT, LOOSE))
     if first == ":":
         return bool(FIXED.match(line) or DRAWER.match(line))
     if first == "|":
@@ -83,6 +78,24 @@ def starts_element(line: str) -> bool:
     if first in "CDS":
         return bool(PLANNING.match(line))
     return first == "\\" and bool(LATEX.match(line))
+
+
+def literal_lines(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether a block without markup that has an end holds it."""
+    last_ends = {
+        line.strip().lower().split()[0]: number
+        for number, line in enumerate(lines)
+        if line.lstrip()[:6].lower() == "#+end_"
+    }
+    closing = ""
+    for number, line in enumerate(lines):
+        yield line, bool(closing)
+        if closing:
+            closing = "" if line.strip().lower().startswith(closing) else closing
+        elif "#+" in line and (begin := BEGIN.match(line)):
+            name = "#+end_" + begin[1].lower()
+            if begin[1].lower() in LITERAL_BLOCKS and last_ends.get(name, -1) > number:
+                closing = name
 
 
 # -- what a page says about itself -----------------------------------------------
@@ -121,20 +134,11 @@ class Settings(Struct):
         return self.options.get("tex") not in {"nil", "verbatim"}
 
 
-def read_settings(lines: Iterable[str]) -> Settings:
+def read_settings(lines: Sequence[str]) -> Settings:
     """Collect the keywords of a page, those inside of blocks left out."""
     settings = Settings()
-    closing = ""
-    for line in lines:
-        if "#+" not in line:
-            continue
-        lowered = line.strip().lower()
-        if closing:
-            if lowered.startswith(closing):
-                closing = ""
-        elif lowered.startswith(("#+begin_src", "#+begin_example", "#+begin_export")):
-            closing = "#+end_" + lowered.split()[0].removeprefix("#+begin_")
-        elif match := SETTING.match(line):
+    for line, is_literal in literal_lines(lines):
+        if not is_literal and (match := SETTING.match(line)):
             _read_keyword(settings, match[1].upper(), match[2] or "")
     if not settings.todo_words:
         settings.todo_words = list(TODO_WORDS)
@@ -187,7 +191,8 @@ def expand_abbreviation(links: Mapping[str, str], target: str) -> str:
 # -- tables ----------------------------------------------------------------------
 
 
-SEPARATOR = re.compile(r"^\s*\|-")
+SEPARATOR = re.compile(r"^\s*\|(?!\s)[-|+\s]*$")
+"""A row whose first cell begins with a dash is none."""
 COOKIE = re.compile(r"^<(?:[lrcLRC]?[0-9]+|[lrcLRC])>$")
 GROUP = frozenset({"/", "<", ">", "<>"})
 ALIGNMENTS = {"l": "left", "r": "right", "c": "center"}
@@ -239,11 +244,10 @@ def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
 def is_for_editor(cells: Sequence[str]) -> bool:
     """Whether a row sets widths, alignment or groups instead of text."""
     filled = [cell for cell in cells if cell]
-    if not filled:
-        return False
-    if cells[0] == "/":
-        return all(cell in GROUP for cell in filled)
-    return all(COOKIE.match(cell) for cell in filled)
+    is_group = cells[0] == "/"
+    return bool(filled) and all(
+        cell in GROUP if is_group else COOKIE.match(cell) for cell in filled
+    )
 
 
 def row_html(
@@ -255,7 +259,6 @@ def row_html(
     """One row."""
     pieces = []
     for column, cell in enumerate(cells):
-        align = alignments.get(column)
-        attribute = f' align="{align}"' if align else ""
+        attribute = f' align="{alignments[column]}"' if column in alignments else ""
         pieces.append(f"<{tag}{attribute}>{render(cell)}</{tag}>")
     return f"<tr>{''.join(pieces)}</tr>"

@@ -307,10 +307,8 @@ class _Scan:
 
     def _read_macro(self, start: int) -> tuple[str, int] | None:
         found = MACRO.match(self._text, start)
-        if found is None:
-            return None
-        text = self._inline.macro_text(found)
-        if text is None:
+        text = found and self._inline.macro_text(found)
+        if found is None or text is None:
             return None
         if text[:7].upper() == "#+HTML:":
             return text[7:].strip(), found.end()
@@ -421,8 +419,7 @@ def link_html(
         content = escape(path_of(expand_abbreviation(abbreviations, target)))
     else:
         picture = SPACES.sub(" ", label.strip())
-        is_picture = IMAGE.search(picture) and " " not in picture
-        if is_picture:
+        if IMAGE.search(picture) and " " not in picture:
             source = escape(href_of(picture, abbreviations))
             content = f'<img src="{source}" alt="{source}">'
         else:

@@ -33,7 +33,7 @@ BULLET = re.compile(r"[*-] +(?=\S)")
 ORDERED = re.compile(r"(?:([0-9]+)|([a-z])|[A-Z])\. +(?=\S)")
 LABEL_END = re.compile(r"\](?: +|$)")
 NOTE_END = re.compile(r"::(?: +|$)")
-QUOTE = re.compile(r">>> *\S*$")
+QUOTE = re.compile(r">>> *\w*$", re.ASCII)
 
 
 class Kind(Enum):
