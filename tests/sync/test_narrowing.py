@@ -225,6 +225,16 @@ def test_a_name_that_would_come_back_beside_its_twin_is_held() -> None:
         assert without_twins(plan(back, text), {NOTES}) == plan(back, text)
 
 
+def test_what_took_the_name_of_its_record_is_held_with_it() -> None:
+    """It is no new page while the record has its name, and would wait untold."""
+    back = plan(MoveRemote(NOTES, HOME, GUIDE, MD, A))
+    there, held = {NOTES, Slug("Home")}, Hold(NOTES, HoldReason.CASE_TWIN, HOME)
+    assert without_twins(back, there, {HOME}) == plan(held)
+    assert without_twins(back, there, {HOME, GUIDE}) == plan(
+        held, Hold(GUIDE, HoldReason.NAME_TAKEN)
+    )
+
+
 def test_a_name_is_free_that_another_rename_or_deletion_leaves() -> None:
     home = Slug("Home")
     for leaving in (MoveRemote(home, GUIDE, home, MD, A), DeleteRemote(home, A, MD)):

@@ -243,35 +243,38 @@ def holding(
     )
 
 
-def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
-    """Hold pages that get back a text or a name that another one has by now."""
+def without_twins(
+    plan: Plan, there: Collection[Slug], here: Collection[Slug] = ()
+) -> Plan:
+    """Hold pages that get back a text or a name that another one has by now.
+
+    With them waits what took the name of their record here.
+    """
     if not any(isinstance(one, MoveRemote | CreateRemote) for one in plan.actions):
         return plan
     # names that nothing has any more once this plan is carried out
     leaving = {one.slug for one in plan.removals if isinstance(one, DeleteRemote)}
-    for move in plan.moves:
-        if isinstance(move, MoveRemote):
-            leaving |= {move.slug, *move.carried}
+    moves = [one for one in plan.moves if isinstance(one, MoveRemote)]
+    leaving = leaving.union(*((one.slug, *one.carried) for one in moves))
     taken = {slug.casefold() for slug in there if slug not in leaving}
+    lost = [one for one in moves if one.target.casefold() in taken]
+    unnamed = {name for one in lost for name in (one.slug, one.target)}
 
-    unnamed: set[Slug] = set()
-
-    def hold(action: Action) -> Action:
+    def hold(action: Action) -> Action | None:
         match action:
-            case MoveRemote(slug, target) if target.casefold() in taken:
-                unnamed.update((slug, target))
+            case MoveRemote(slug, target) if action in lost:
                 return Hold(slug, HoldReason.CASE_TWIN, target)
             case CreateRemote(slug, notice=notice) if notice is not None:
                 is_twin = slug not in there and slug.casefold() in taken
                 return Hold(slug, HoldReason.CASE_TWIN) if is_twin else action
+            case Push(slug) if slug in unnamed:
+                return None  # the text waits with the name under which its file is
             case _:
                 return action
 
-    found = plan.map(hold).actions
-    # the text waits with the name under which its file is
-    return Plan.from_actions(
-        [a for a in found if not (isinstance(a, Push) and a.slug in unnamed)]
-    )
+    namesakes = {one.record for one in lost}.intersection(here) - unnamed
+    more = [Hold(slug, HoldReason.NAME_TAKEN) for slug in sorted(namesakes)]
+    return Plan.from_actions([*plan.map(hold).actions, *more])
 
 
 def without_removals(plan: Plan, waiting: Mapping[Slug, SkipReason]) -> Plan:

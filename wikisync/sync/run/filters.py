@@ -244,13 +244,9 @@ async def stop(cycle: Cycle, decided: Decided) -> None:
     if not (plan.actions or known.memory.batches or rewinding.sent):
         return
     shrunk = safety.shrunk_pages(plan, base, here, there)
-    is_asked = bool(known.memory.batches or rewinding.sent or shrunk)
-    is_small = len(plan.actions) <= safety.CHANGE_PAGES
-    if (
-        is_small
-        and not is_asked
-        and all(isinstance(a, plans.Push) for a in plan.actions)
-    ):
+    is_asked = known.memory.batches or rewinding.sent or shrunk
+    is_small = len(plan.actions) <= safety.CHANGE_PAGES and not is_asked
+    if is_small and all(isinstance(a, plans.Push) for a in plan.actions):
         return  # a few edits made here
     # a name that could not be put back at once is one to be put back still
     refused = {
@@ -281,7 +277,7 @@ async def stop(cycle: Cycle, decided: Decided) -> None:
     known.record_batches(stopped.batches)
     if any(batch.kind is REWOUND for batch in stopped.batches):
         known.keep_replaced()
-    plan = narrowing.without_twins(stopped.plan, there.pages)
+    plan = narrowing.without_twins(stopped.plan, there.pages, here.pages)
     decided.plan = plans.Plan.from_actions([*plan.actions, *stopped.skipped])
 
 
