@@ -162,6 +162,46 @@ def test_no_link_is_dropped_however_many_elements_are_open(opened: str) -> None:
     assert written.count('<a href="x">link') == 2
 
 
+@pytest.mark.parametrize(
+    ("tags", "pending"),
+    [
+        ("b a i a", "b i a"),
+        ("b i /b", "i"),
+        ("b" + " div" * 7 + " /b", ""),
+        ("b" + " div" * 8 + " /b", "b"),
+        ("b" + " span" * 20 + " /b", ""),
+        ("b table /b", "b"),
+        ("div div b /div /div" + " div" * 8 + " /b", "b"),
+        ("table tr td b table tr td i", "i"),
+        ("table tr td b table tr td i /table", "b"),
+        ("table table tr td b /table i", "i"),
+        ("b " * nesting.FORMATTING_DEPTH_MAX + "i", "b" * 24),
+    ],
+)
+def test_formatting_is_pending_unless_it_is_surely_ended(
+    tags: str, pending: str
+) -> None:
+    """What the parser opens anew, and what it takes no second one of."""
+    nest = nesting.Nest()
+    for tag in tags.split():
+        if tag.startswith("/"):
+            nest.close(tag[1:])
+        else:
+            nest.open(tag)
+    found = "".join(one.name for one in nest.formatting[-1])
+    assert found == pending.replace(" ", "")
+
+
+def test_formatting_of_all_cells_counts_with_what_is_around() -> None:
+    nest, most = nesting.Nest(), 2 * nesting.DEPTH_MAX
+    opened = 0
+    while nest.open("b"):
+        opened += 1
+        for tag in ("table", "tr", "td")[: 3 * (opened % 10 == 0)]:
+            nest.open(tag)
+    assert len(nest.stack) + opened == most + 1
+
+
 def test_what_is_dropped_is_told() -> None:
     dropped: list[nesting.Dropped] = []
     nesting.tame("<div>" * MANY, dropped)
