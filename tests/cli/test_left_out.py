@@ -58,6 +58,26 @@ async def test_folders_of_programs_are_named_once(cloned: Cloned) -> None:
     assert await cloned.wiki() == FILES
 
 
+async def test_work_tree_of_git_is_not_uploaded(cloned: Cloned) -> None:
+    """``git worktree add copy`` in a folder would bring each page a second time."""
+    cloned.write(".git/HEAD", "ref: refs/heads/main\n")
+    cloned.write("copy/.git", "gitdir: ../.git/worktrees/copy\n")
+    cloned.write("copy/home.md", "text\n")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err.count("a repository of its own here")) == (0, 1)
+    assert await cloned.wiki() == FILES
+    # what comes to the wiki in its place is not written into it, and is not silent
+    await cloned.edit({"copy/new": "b\n"})
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "warning: handbook/copy: git has a repository of its own here" in ran.err
+    assert cloned.read("copy/home.md") == "text\n"
+    cloned.write(".wikisyncignore", "!/copy/\n")
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.read("copy/new.md") == "b\n"
+    assert (await cloned.wiki())["copy/home.md"] == "text\n"
+
+
 async def test_status_and_doctor_name_folders_of_programs(cloned: Cloned) -> None:
     (cloned.folder / "@eaDir").mkdir()
     (cloned.folder / "team/@eaDir").mkdir()

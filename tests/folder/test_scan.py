@@ -131,6 +131,31 @@ def test_folders_of_programs_are_left_out_and_told_once_for_each_name(
         assert (again.left_out, slugs(again)[: len(found)]) == ([], found)
 
 
+def test_repository_of_its_own_is_left_out_and_a_submodule_is_not(
+    tmp_path: Path,
+) -> None:
+    """A work tree beside the pages would come to the wiki as a copy of all of them."""
+    put(tmp_path, ".git/HEAD", "home.md", "team/a.md", "team/copy/team/a.md")
+    put(tmp_path, "team/clone/.git/HEAD", "team/clone/b.md", "odd/.git/x", "odd/c.md")
+    put(tmp_path, "module/d.md")
+    (tmp_path / "team/copy/.git").write_text("gitdir: /docs/.git/worktrees/copy\n")
+    (tmp_path / "module/.git").write_text("gitdir: ../.git/modules/module\n")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/.git").symlink_to(tmp_path / "module/.git")
+    scanned = scan_pages(tmp_path)
+    assert slugs(scanned) == ["home", "module/d", "odd/c", "team/a"]
+    assert [(one.code, one.subject) for one in scanned.left_out] == [
+        ("folder-left-out", "team/clone"),
+        ("folder-left-out", "team/copy"),
+    ]
+    assert scanned.hidden.keys() == {"team/clone", "team/copy"}
+    assert "git has a repository of its own" in scanned.left_out[0].message
+    patterns, _ = parse_patterns("!/team/clone/\n/team/copy/\n")
+    again = scan_pages(tmp_path, patterns)
+    assert slugs(again)[-1] == "team/clone/b"
+    assert again.left_out == []
+
+
 @pytest.mark.parametrize(
     ("stub", "missing"),
     [

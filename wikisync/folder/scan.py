@@ -35,7 +35,13 @@ from wikisync.folder.naming import (
     page_of_conflict,
     parse_path,
 )
-from wikisync.folder.safe_open import folder_error, open_folder, opened_root, read_below
+from wikisync.folder.safe_open import (
+    folder_error,
+    open_folder,
+    opened_root,
+    read_below,
+    read_file,
+)
 
 
 class ListedFile(NamedTuple):
@@ -132,7 +138,7 @@ class _Scan:
         """Pages by their paths."""
         self._stubs: dict[str, ignore.Stub] = {}
         self._of_programs: dict[tuple[str, str], list[str]] = {}
-        """Folders of programs, by their name and who makes them."""
+        """Folders of programs, by their name and why they are left out."""
 
     def scan_into(self, root: int) -> None:
         """Walk through everything below an open folder.
@@ -158,6 +164,13 @@ class _Scan:
         if descriptor is None:
             return []
         try:
+            reason = "git has a repository of its own here"
+            if (
+                not path.startswith(f"{ignore.UPLOADS}/")
+                and _is_repository(descriptor)
+                and self._leaves_out(path, reason)
+            ):
+                return []
             return self._wanted(self._see_files(descriptor, path))
         finally:
             os.close(descriptor)
@@ -182,17 +195,23 @@ class _Scan:
                 continue
             *_, above, name = ("", *path.split("/"))
             who = ignore.folder_maker(name) or ignore.folder_maker(f"{above}/{name}")
-            if who and not self._patterns.takes_back(path, is_folder=True):
-                self._found.hidden[path] = "folder-left-out"
-                if not self._silent.is_ignored(path, is_folder=True):
-                    known = self._of_programs.setdefault((name, who), [])
-                    known.append(path_text(path))
+            if who and self._leaves_out(path, f"{who} makes this folder"):
                 continue
             found.append(path)
             if _page_at(path) is not None:
                 self._found.hidden[path] = "folder-in-place"
                 self._named_as_pages.append(path)
         return found
+
+    def _leaves_out(self, path: str, reason: str) -> bool:
+        """Leave out a folder, with a word, unless a person takes it back."""
+        if self._patterns.takes_back(path, is_folder=True):
+            return False
+        self._found.hidden[path] = "folder-left-out"
+        if not self._silent.is_ignored(path, is_folder=True):
+            kind = path.rpartition("/")[2], reason
+            self._of_programs.setdefault(kind, []).append(path_text(path))
+        return True
 
     def result(self) -> ScannedFolder:
         """Everything seen, in order."""
@@ -214,8 +233,8 @@ class _Scan:
         if self._stubs:
             self._see_what_is_missing()
         self._find_copies()
-        for (_, who), paths in self._of_programs.items():
-            found.left_out.append(folder_of_program(sorted(paths), who))
+        for (_, reason), paths in self._of_programs.items():
+            found.left_out.append(folder_of_program(sorted(paths), reason))
         return found
 
     def _see_what_is_missing(self) -> None:
@@ -377,6 +396,24 @@ def _is_ignored(entry: os.DirEntry[str]) -> bool:
     return ignore.is_ignored_file(entry.name)
 
 
+def _is_repository(folder: int) -> bool:
+    """Whether git leaves this folder out of a work tree around it.
+
+    A clone or a work tree of its own would come to the wiki as a second copy of what is
+    in it; a submodule is a part of the work tree around it, and so of the wiki.
+    """
+    try:
+        os.stat(".git/HEAD", dir_fd=folder)
+    except NotADirectoryError:
+        try:
+            return b"/modules/" not in read_file(folder, ".git", ".git")
+        except (OSError, FolderError):
+            return False
+    except OSError:
+        return False
+    return True
+
+
 def _stub_at(entry: os.DirEntry[str]) -> ignore.Stub | None:
     """What a file stands for, if it is a stub."""
     stub = ignore.stub_of(entry.name)
@@ -498,7 +535,7 @@ def copy_of_page(path: str, who: str) -> Problem:
     )
 
 
-def folder_of_program(paths: Sequence[str], who: str) -> Problem:
+def folder_of_program(paths: Sequence[str], reason: str) -> Problem:
     """What is said of folders of one name that a program made for its own purposes."""
     path, *more = paths
     pattern = ignore.pattern_of(path)
@@ -508,7 +545,7 @@ def folder_of_program(paths: Sequence[str], who: str) -> Problem:
     return Problem(
         "folder-left-out",
         path,
-        f"{who} makes this folder; no page in it is published{others}",
+        f"{reason}; no page in it is published{others}",
         f"add a line to {ignore.IGNORE_FILE}: {pattern}/ leaves it out silently,"
         f" !{pattern}/ publishes its pages",
         is_note=True,

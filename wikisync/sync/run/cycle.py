@@ -213,8 +213,8 @@ class _Run:
             *tally.missing,
             *postponed,
         )
-        # a folder that is left out with pages that were synced before is a problem
-        unseen = self._state.base().keys() - decided.here.pages.keys()
+        # a folder that is left out is a problem where the wiki has pages of it, or had
+        unseen = decided.ignored | (self._state.base().keys() - decided.here.pages)
         notes = tuple(
             one
             for one in found
