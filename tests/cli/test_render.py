@@ -167,6 +167,18 @@ async def test_broken_link_is_told_with_its_line(render: Run, wiki: Path) -> Non
     assert links == [("home", 3), ("gone", 4)]
 
 
+async def test_folder_leads_to_its_start_as_in_a_site(
+    render: Run, wiki: Path
+) -> None:
+    """``check`` counted 1 broken link where ``render`` told 3."""
+    (wiki / "posts/bundle").mkdir(parents=True)
+    (wiki / "posts/bundle/index.md").write_text("# T\n")
+    (wiki / "a.md").write_text("[1](posts/bundle/) [2](posts/bundle) [3](posts/)\n")
+    ran = await render("a.md")
+    ran.ended(0, "a.md:1: posts/: there is no such page")
+    assert ran.out.count('href="posts/bundle/index.html"') == 2
+
+
 async def test_option_wins_over_the_settings(render: Run, wiki: Path) -> None:
     (wiki / "sub" / "code.md").write_text("```py\nx = 1\n```\n\n:tada: $a$\n")
     service = '[service]\nurl = "https://gitlab.example.com"\n'

@@ -315,6 +315,14 @@ class LinkIndex:
         return Target("page", slug, fragment, "" if is_known else "no-heading")
 
 
+class WikiIndex(LinkIndex):
+    """The link index of one wiki of a site, where a folder leads to its start."""
+
+    def find(self, path: str) -> Slug | None:
+        """The page that a path leads to, or that the folder there begins with."""
+        return (self.find_page(path) if path else None) or self.find_start(path)
+
+
 def page_id(identity: str) -> str:
     """An id of a page's text as it stands in a site, without the service's prefix.
 

@@ -20,7 +20,7 @@ from wikisync.core import model
 from wikisync.folder.ignore import NO_PATTERNS, Patterns
 from wikisync.folder.naming import attachment_path, is_hidden, is_unlisted
 from wikisync.markup import links as rules
-from wikisync.markup.links import LinkIndex, Target, fold
+from wikisync.markup.links import Target, WikiIndex, fold
 from wikisync.site.addresses import WikiAddresses, relative_url
 from wikisync.site.model import WikiInfo
 
@@ -256,14 +256,6 @@ class WikiTable:
                 slugs, known.attachments, redirects=known.redirects
             )
         return self._indexes[number]
-
-
-class WikiIndex(LinkIndex):
-    """The link index of one wiki of a site, where a folder leads to its start."""
-
-    def find(self, path: str) -> model.Slug | None:
-        """The page that a path leads to, or that the folder there begins with."""
-        return (self.find_page(path) if path else None) or self.find_start(path)
 
 
 class SiteLinks(WikiIndex):

@@ -22,7 +22,7 @@ from wikisync.folder import safe_open
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.context import Include
-from wikisync.markup.links import LinkIndex, normal_path
+from wikisync.markup.links import WikiIndex, normal_path
 from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry, position_of
 from wikisync.markup.resolve import REASONS, finish_page
 from wikisync.markup.source import clean_source
@@ -145,7 +145,7 @@ class FileRenderer(Struct):
         urls = RelativeUrls(source.relative, around.pages)
         rendered = finish_page(
             parsed,
-            LinkIndex(around.pages, around.attachments),
+            WikiIndex(around.pages, around.attachments),
             urls,
             lambda: clean_source(page.content),
         )
