@@ -1,7 +1,10 @@
 """Uploads and the file route."""
 
+import hashlib
 import io
+import tracemalloc
 
+import aiohttp
 import pytest
 
 from tests.service.conftest import WIKIS, Api
@@ -21,6 +24,33 @@ async def test_upload_over_the_limit_is_refused(
 
     assert answer.status == status
     assert list((service.running.spool).iterdir()) == []
+
+
+async def test_large_file_is_sent_without_a_copy_of_it(
+    service: EmbeddedService, api: Api
+) -> None:
+    """A film of 90 MB was in memory three times, for as long as a slow reader took."""
+    await service.add_project("docs/handbook")
+    content = bytes(range(256)) * 32 * 1024
+    sent = {"file": io.BytesIO(content)}
+    path = (await api.post(f"{WIKIS}/attachments", data=sent)).json["file_path"]
+    url = f"{service.url}/docs/handbook/-/wikis/{path}"
+    headers = service.headers
+    digest = hashlib.sha256()
+    tracemalloc.start()
+    try:
+        async with (
+            aiohttp.ClientSession(headers=headers) as session,
+            session.get(url) as answer,
+        ):
+            assert answer.headers["Content-Length"] == str(len(content))
+            async for chunk in answer.content.iter_chunked(1 << 16):
+                digest.update(chunk)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert digest.digest() == hashlib.sha256(content).digest()
+    assert peak < len(content) // 2
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
-"""Attachments of wikis: upload by REST, reading by the file route; never in memory."""
+"""Attachments of wikis: upload by REST, reading by the file route.
+
+A file is never copied as a whole into memory; git's library holds the one it sends.
+"""
 
 import asyncio
 import mimetypes
 import re
 import secrets
+from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
@@ -14,6 +18,7 @@ from wikisync.contract.schema import AttachmentLink, AttachmentRecord
 from wikisync.core.model import split_extension
 from wikisync.service import answers
 from wikisync.service.access import Operation, Verdict
+from wikisync.service.bodies import CHUNK_BYTES
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tables import Tables
@@ -65,8 +70,15 @@ async def show_file(call: Call) -> web.StreamResponse:
     if file is None or is_page or not is_regular(file.mode):
         raise answers.unmatched_route()
     etag = answers.weak_etag(file.path, file.blob)
-    content = await wiki.read(file.blob)
-    return web.Response(body=content, headers=file_headers(file.path) | {"ETag": etag})
+    content = await asyncio.to_thread(wiki.repository.view, file.blob)
+    headers = file_headers(file.path) | {"ETag": etag}
+    headers["Content-Length"] = str(len(content))
+    return web.Response(body=_chunks(content), headers=headers)
+
+
+async def _chunks(content: memoryview) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), CHUNK_BYTES):
+        yield bytes(content[start : start + CHUNK_BYTES])
 
 
 async def readable_owner(call: Call, caller: Caller) -> Owner | None:

@@ -98,6 +98,14 @@ class WikiRepository:
             read = repository.read
             return [read(pygit2.Oid(raw=blob))[1] for blob in blobs]
 
+    def view(self, blob: bytes) -> memoryview:
+        """A file's content where git's library has it: not copied, however large."""
+        with self._held() as repository:
+            assert repository is not None, "an object id without a repository"
+            found = repository[pygit2.Oid(raw=blob)]
+            assert isinstance(found, pygit2.Blob)
+            return memoryview(found)
+
     def branch(self) -> str:
         """Name of the branch whose pages are shown."""
         with self._held() as repository:
