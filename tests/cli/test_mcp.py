@@ -253,7 +253,10 @@ def test_agent_that_is_gone_is_no_traceback(cloned: Cloned) -> None:
     )
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "error: Bad file descriptor\n"
+    assert done.stderr == (
+        "error: standard input is closed\n"
+        "hint: start it from a program or terminal that is connected to its input\n"
+    )
 
 
 async def test_missing_extra_is_named(

@@ -185,8 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # a descriptor is a number
         path = "" if isinstance(error.filename, int) else error.filename or ""
         named = folder_error("use", os.fsdecode(path), error)
-        unnamed = WikisyncError(error.strerror or str(error), hint=named.hint)
-        console.error(named if path else unnamed)
+        words = named.message.removeprefix("cannot use : ")
+        console.error(named if path else WikisyncError(words, hint=named.hint))
         _forget_stdout()
         return int(ExitCode.FAILED)
     except (MemoryError, RuntimeError, ImportError, ExceptionGroup) as error:

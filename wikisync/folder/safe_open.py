@@ -43,6 +43,10 @@ _WORDS = {
     errno.EMFILE: ("too many open files", "raise the limit with ulimit -n"),
     errno.EXDEV: ("it is on another disk than its folder", "keep both on one disk"),
     errno.ENOENT: ("it does not exist", "check the path"),
+    errno.EBADF: (
+        "standard input is closed",
+        "start it from a program or terminal that is connected to its input",
+    ),
 }
 
 REMOVED_HINT = (
