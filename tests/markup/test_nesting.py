@@ -9,7 +9,21 @@ import pytest
 from wikisync.markup import nesting
 
 MANY = 4 * nesting.TAGS_UNCOUNTED_MAX
-TAGS = {"div", "span", "b", "p", "table", "tbody", "tr", "td", "ul", "li", "a", "form"}
+TAGS = {
+    "div",
+    "span",
+    "b",
+    "p",
+    "table",
+    "tbody",
+    "tr",
+    "td",
+    "ul",
+    "li",
+    "dd",
+    "a",
+    "form",
+}
 
 
 def depth_of(html: str) -> int:
@@ -70,11 +84,36 @@ def test_no_nest_is_deeper_than_the_limit(repeated: str) -> None:
     assert depth_of(repeated * MANY) <= 4 * (nesting.DEPTH_MAX + 1)
 
 
+FEW_PARAGRAPHS = "<p>x</p>" * 10
+
+
+def bold(count: int, ahead: str = "", behind: str = "") -> str:
+    """Elements of which the parser takes no two for the same."""
+    return "".join(f"{ahead}<b title='{one}'>{behind}" for one in range(count))
+
+
+def test_end_tag_behind_many_blocks_ends_no_formatting() -> None:
+    """The parser goes through eight; what it leaves open is opened anew behind."""
+    blocks = nesting.ADOPTIONS_MAX
+    end = "<div>" * blocks + "</b>" + "</div>" * blocks + "<p>x</p>"
+    deepest = nesting.FORMATTING_DEPTH_MAX + blocks
+    assert depth_of(bold(MANY, behind=end)) == deepest
+
+
+def test_formatting_that_cannot_be_closed_for_another_one_is_the_last() -> None:
+    ahead = "<dd><li>" * (nesting.ADOPTIONS_MAX // 2)
+    deep = nesting.DEPTH_MAX // nesting.ADOPTIONS_MAX
+    html = bold(nesting.FORMATTING_DEPTH_MAX) + bold(deep, ahead=ahead)
+    html += "</li></dd>" * MANY + FEW_PARAGRAPHS
+    written = nh3.clean(nesting.tame(html), tags=TAGS, attributes={"b": {"title"}})
+    again = written.rpartition("</dd>")[2].count("<b")
+    assert again <= 10 * nesting.FORMATTING_DEPTH_MAX
+
+
 def test_open_formatting_is_not_repeated_in_every_paragraph() -> None:
     """The parser opens each pending ``<b>`` anew; hundreds of them times hundreds
     of paragraphs would be the square of the page."""
-    different = "".join(f"<b title='{number}'>" for number in range(MANY))
-    html = f"<p>{different}</p>" + "<p>x</p>" * 10
+    html = f"<p>{bold(MANY)}</p>" + FEW_PARAGRAPHS
     written = nh3.clean(nesting.tame(html), tags=TAGS, attributes={"b": {"title"}})
     assert written.count("<b") <= MANY + (nesting.FORMATTING_DEPTH_MAX + 1) * 10
 
