@@ -22,7 +22,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.doctor import show_findings
 from wikisync.cli.options import flag, folder_option, json_option, token_option
 from wikisync.cli.service_command import ServiceCommand, service_options
-from wikisync.config.sections import check_bucket
+from wikisync.config.sections import check_address, check_bucket
 from wikisync.core.system.parallel import finish_in_thread, plain_errors
 from wikisync.core.system.processes import end_server, start_server
 from wikisync.errors import ExitCode, ServiceError, UsageError
@@ -205,9 +205,8 @@ def run(
     """Work until SIGTERM, Ctrl-C or wikisync fleet drain, then end in order."""
     from wikisync.fleet.worker import FleetRunner, work_on_sites
 
-    host, _, port = listen.rpartition(":")
-    if listen and not (host and port in map(str, range(65_536))):
-        raise UsageError(f"--listen {listen} is not HOST:PORT, like 127.0.0.1:9108")
+    if listen and (wrong := check_address(listen)):
+        raise UsageError(f"--listen {listen} {wrong}")
 
     async def work(rows: Rows) -> None:
         token = credentials.token((await rows.settings()).service)

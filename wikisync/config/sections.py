@@ -94,11 +94,17 @@ def check_language(value: str) -> str:
     return "" if LANGUAGE.fullmatch(value) else "must be a language tag like en"
 
 
-def check_listen(value: str) -> str:
-    """An address of this machine alone, with a port; empty for none."""
+def check_address(value: str) -> str:
+    """A host and a port."""
     host, _, port = value.rpartition(":")
     is_port = re.fullmatch("[0-9]{1,5}", port) and int(port) < 65_536
-    if not value or (is_port and host in {"127.0.0.1", "localhost", "[::1]"}):
+    return "" if host and is_port else "is not HOST:PORT, like 127.0.0.1:9108"
+
+
+def check_listen(value: str) -> str:
+    """An address of this machine alone, with a port; empty for none."""
+    is_here = value.rpartition(":")[0] in {"127.0.0.1", "localhost", "[::1]"}
+    if not value or (is_here and not check_address(value)):
         return ""
     return 'must be an address of this machine with a port, like "127.0.0.1:8765"'
 
