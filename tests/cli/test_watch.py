@@ -84,6 +84,21 @@ async def test_edits_travel_both_ways_and_lines_name_time_wiki_and_pages(
     assert began <= times[0] <= times[-1] <= time.time()
 
 
+async def test_folder_whose_disk_is_back_is_synced_at_once(
+    watch: WatchProcess, tmp_path: Path
+) -> None:
+    """A disk that is not mounted leaves an empty folder; its wiki waited 5 minutes."""
+    away = tmp_path / "away"
+    watch.folder.rename(away)
+    watch.folder.mkdir()
+    await watch.said("is empty but had 1 pages")
+    watch.folder.rmdir()
+    away.rename(watch.folder)
+    watch.save("home", "two\n")
+    await watch.said("in sync", times=2)
+    assert await watch.wiki_text("home") == "two\n"
+
+
 async def test_watch_waits_for_a_sync_and_a_signal_ends_it_cleanly(
     service: EmbeddedService, root: Path, tmp_path: Path
 ) -> None:

@@ -351,6 +351,12 @@ class Watch:
                         # pages that waited for an editor can be carried over
                         self.runner.request_cycle(wiki.name, runner.ScanScope.FOLDER)
                     names = [name for name in names if name not in locks]
+                    run = self.runner.wikis[wiki.name]
+                    if hint.is_everything and isinstance(
+                        run.failure, errors.FolderError | errors.Halted
+                    ):
+                        # it may wait for the folder, which may be back
+                        run.not_before = 0.0
                     if hint.is_everything or names or root in hint.paths:
                         self._see_files(names)
                         known = None if hint.is_everything else names or None
