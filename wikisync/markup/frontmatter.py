@@ -19,6 +19,7 @@ FRONT_MATTER_CHARS_MAX = 25_000
 FENCES = {"---": "yaml", "+++": "toml", ";;;": "json"}
 HEAD_CHARS = 400
 """A block begins within these."""
+_FENCE = re.compile(r"---[^\S\n]*$", re.MULTILINE)
 _KEY = re.compile(r"[\w\"'][^:\n]*:(?:\s|$)")
 
 
@@ -63,9 +64,9 @@ def split_front_matter(source: str) -> FrontMatter:
 
 def front_matter_problems(page: str, text: str) -> list[Problem]:
     """What keeps a block that looks like front matter from being one: its line."""
-    lines = text.split("\n")
-    if lines[0].rstrip() != "---":
+    if not _FENCE.match(text):
         return []
+    lines = text.split("\n")
     block = find_block(text)
     if block is None:
         # a rule at the top of a page is no front matter that was left open
