@@ -208,8 +208,7 @@ def test_error_of_no_file_names_none(
         assert main(["--help"]) == 1
         monkeypatch.undo()
     assert capsys.readouterr().err == (
-        "error: the disk is full\n"
-        "hint: free some space and run the command again\n"
+        "error: the disk is full\nhint: free some space and run the command again\n"
     )
     # a folder that was opened has a number
     monkeypatch.setattr("wikisync.cli.main._run", lambda *_: os.scandir(1 << 30))

@@ -167,9 +167,7 @@ async def test_broken_link_is_told_with_its_line(render: Run, wiki: Path) -> Non
     assert links == [("home", 3), ("gone", 4)]
 
 
-async def test_folder_leads_to_its_start_as_in_a_site(
-    render: Run, wiki: Path
-) -> None:
+async def test_folder_leads_to_its_start_as_in_a_site(render: Run, wiki: Path) -> None:
     """``check`` counted 1 broken link where ``render`` told 3."""
     (wiki / "posts/bundle").mkdir(parents=True)
     (wiki / "posts/bundle/index.md").write_text("# T\n")
