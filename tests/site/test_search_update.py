@@ -3,7 +3,8 @@
 import hashlib
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Set
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import pytest
@@ -252,6 +253,32 @@ def test_one_more_word_reads_and_writes_one_shard_of_each_kind() -> None:
     assert len(shelf.read_names) <= 1
     assert len(shelf.loaded) <= search.DOCUMENTS_PER_SHARD
     assert shelf.files == search.build_shards(documents.values())
+
+
+def test_one_more_word_walks_the_shards_around_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of a site of many wikis are tens of thousands."""
+    texts: dict[str, str] = {}
+
+    def changed(
+        before: Mapping[str, search_terms.TermShard], words: Iterable[str]
+    ) -> dict[str, search_terms.TermShard]:
+        scores = {word: search_terms.new_scores([score_of(1, "A")]) for word in words}
+        put = lambda key, text, _shown: texts.update({key: text})  # noqa: E731
+        return changed_shards(before, scores, texts.get, put)
+
+    before = changed({}, (f"{number:04}" for number in range(2000)))
+    asked: list[object] = []
+
+    def seen(*of: Any) -> int:
+        asked.append(of)
+        return bisect_left(*of)
+
+    monkeypatch.setattr(search_terms, "bisect_left", seen)
+    now = changed(before, ["0007x"])
+    assert len(now.keys() & before.keys()) > 200
+    assert len(asked) < 200
 
 
 def test_moved_heading_rewrites_titles_and_no_term() -> None:

@@ -28,6 +28,13 @@ def origin_of(address: str) -> Origin | None:
     """
     if not address.isprintable() or " " in address or "\\" in address:
         return None
+    # a service sends thousands that begin alike, and no path has a say in it
+    end = address.find("/", len("https://"))
+    return _origin(address if end < 0 else address[:end])
+
+
+@lru_cache
+def _origin(address: str) -> Origin | None:
     try:
         parts = urlsplit(address)
         port, host = parts.port, parts.hostname
@@ -39,7 +46,6 @@ def origin_of(address: str) -> Origin | None:
     return Origin(parts.scheme, host, usual_port if port is None else port)
 
 
-@lru_cache(4096)
 def web_address(address: str) -> str:
     """An address that somebody sent, if it is one of http or https; else empty."""
     return address if origin_of(address) else ""

@@ -10,6 +10,7 @@ clean or not; a build that fails leaves the old site as it was.
 import gc
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,7 @@ def checked_sources(
             hint="leave out drop_prefix, or publish one wiki",
         )
     prefixes: dict[str, WikiSource] = {}
+    resolved = cache(Path.resolve)  # many copies lie in one mirror
     for source in sources:
         twin = prefixes.setdefault(wiki_prefix(source.owner).casefold(), source)
         if twin is not source:
@@ -174,7 +176,7 @@ def checked_sources(
                 " public",
                 hint="exclude the wiki, or do not mark the site as public",
             )
-        if output.resolve().is_relative_to(source.folder.resolve()):
+        if resolved(output).is_relative_to(resolved(source.folder)):
             raise SiteError(
                 f"output {output} is inside the folder of the wiki of {source.owner}",
                 hint="choose a folder outside it with -o",

@@ -128,8 +128,8 @@ class Mirror:
         )
         self._noted = {name: Noted(*row) for name, *row in rows}
         self._met: set[str] = set()
-        row = connection.execute("SELECT at FROM distrust").fetchone()
-        self.distrusted_at: float = row[0] if row else 0.0
+        rows = connection.execute("SELECT max(at) FROM distrust")
+        self.distrusted_at: float = rows.fetchone()[0] or 0.0
         """When a wiki had changed whose project told of no activity."""
         self._tidy()
 
@@ -241,9 +241,8 @@ class Mirror:
         for name in self._noted.keys() - self._met:
             one = (self._noted.pop(name).number,)
             with self._connection as connection:
-                connection.execute("DELETE FROM wiki WHERE number = ?", one)
-                connection.execute("DELETE FROM text WHERE wiki = ?", one)
-                connection.execute("DELETE FROM history WHERE wiki = ?", one)
+                for at in ("wiki WHERE number", "text WHERE wiki", "history WHERE wiki"):
+                    connection.execute(f"DELETE FROM {at} = ?", one)  # noqa: S608
         self._tidy()
 
     def _tidy(self) -> None:
@@ -321,17 +320,16 @@ def read_copy(connection: sqlite3.Connection, number: int) -> WikiCopy:
 def read_versions(connection: sqlite3.Connection, number: int) -> Versions:
     """What is known of the history of a wiki."""
     of_wiki = "SELECT versions FROM history WHERE wiki = ?"
-    row = connection.execute(of_wiki, (number,)).fetchone()
-    return UNKNOWN if row is None else _VERSIONS.decode(row[0])
+    rows = connection.execute(of_wiki, (number,))
+    return next((_VERSIONS.decode(packed) for (packed,) in rows), UNKNOWN)
 
 
 def read_dates(
     connection: sqlite3.Connection, number: int
 ) -> Mapping[model.Slug, PageDates]:
     """What follows for pages from what is known of the history of a wiki."""
-    of_wiki = "SELECT dates FROM history WHERE wiki = ?"
-    row = connection.execute(of_wiki, (number,)).fetchone()
-    return {} if row is None else _DATES.decode(row[0])
+    rows = connection.execute("SELECT dates FROM history WHERE wiki = ?", (number,))
+    return next((_DATES.decode(packed) for (packed,) in rows), {})
 
 
 def read_packed(

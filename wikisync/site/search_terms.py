@@ -122,12 +122,11 @@ def changed_shards(
         else:
             blocks.append(_Block(one.first, one.words, one.size, None, key=key))
     blocks.sort(key=lambda block: block.first)
-    firsts = [block.first.encode() for block in blocks]
-    counts = [block.words for block in blocks]
-    sizes = [block.size for block in blocks]
+    rows = [(one.first.encode(), one.words, one.size, one.key) for one in blocks]
+    changed = sorted(map(_place, by_shard))
     shards: dict[str, TermShard] = {}
     blocks.reverse()
-    for key, part in leaves(firsts, counts, sizes, SHARD_BYTES_MAX):
+    for key, part in leaves(rows, SHARD_BYTES_MAX, changed):
         first, *others = group = [blocks.pop() for _ in range(part.stop - part.start)]
         if not others and first.text is None and first.key == key:
             shards[key] = before[key]
@@ -142,37 +141,48 @@ def changed_shards(
 
 
 def leaves(
-    firsts: Sequence[bytes], counts: Sequence[int], sizes: Sequence[int], size_max: int
+    blocks: Sequence[tuple[bytes, int, int, str]],
+    size_max: int,
+    changed: Sequence[bytes] = (),
 ) -> Iterator[tuple[str, slice]]:
     """Keys of the leaves of a tree of sorted blocks, and which of the blocks they have.
 
-    Of each block there are its first word, how many it has, and its bytes.
+    Of each block there are its first word, how many it has, its bytes, and its key if
+    it was a leaf: it stays one where no leaf around it is ``changed``.
     """
-    sums = [0, *accumulate(size + 1 for size in sizes)]
-    pending = [(b"", 0, 0, len(firsts))]
+    sums = [0, *accumulate(size + 1 for _, _, size, _ in blocks)]
+    pending = [(b"", b"\xff", 0, 0, len(blocks))]
     while pending:
-        key, depth, start, end = pending.pop()
+        key, stop, depth, start, end = pending.pop()
         if start == end:
             continue
         is_small = sums[end] - sums[start] - 1 <= size_max
-        is_word = end - start == 1 and counts[start] == 1
+        is_word = end - start == 1 and blocks[start][1] == 1
         if is_small or is_word or depth == 8 * KEY_BYTES_MAX:
             yield key.hex() or "0", slice(start, end)
+            continue
+        is_same = bisect_left(changed, key) == bisect_left(changed, stop)
+        if blocks[start][3] and is_same:
+            yield from ((blocks[at][3], slice(at, at + 1)) for at in range(start, end))
             continue
         upper = bytearray(key.ljust(depth // 8 + 1, b"\0"))
         upper[-1] |= 0x80 >> depth % 8
         other = bytes(upper)
-        middle = bisect_left(firsts, other, start, end)
-        pending.append((other, depth + 1, middle, end))
-        pending.append((key, depth + 1, start, middle))
+        middle = bisect_left(blocks, (other,), start, end)
+        pending.append((other, stop, depth + 1, middle, end))
+        pending.append((key, other, depth + 1, start, middle))
 
 
 def leaves_of_keys(keys: Iterable[str], size_max: int) -> dict[str, list[str]]:
     """Keys, grouped as words are, by the key of their group."""
     named = sorted(keys)
-    firsts = [b"" if key == "0" else bytes.fromhex(key) for key in named]
-    groups = leaves(firsts, [1] * len(named), [*map(len, named)], size_max)
+    groups = leaves([(_place(key), 1, len(key), "") for key in named], size_max)
     return {key: named[part] for key, part in groups}
+
+
+def _place(key: str) -> bytes:
+    """The least word that could be in a shard."""
+    return b"" if key == "0" else bytes.fromhex(key)
 
 
 def _read(

@@ -240,6 +240,7 @@ class Runner:
         """Set when something may be due earlier than was thought."""
         self._is_endless, self._waits = True, False
         self.outage: Outage | None = None
+        self._working = 0
         self._queue: deque[WikiRun] = deque()
         """Wikis that were due when it was filled, first who waited longest: whoever is
         due since then waits less, and to ask all after each cycle is quadratic."""
@@ -310,7 +311,7 @@ class Runner:
 
     def _is_at_rest(self) -> bool:
         wikis = self.wikis.values()
-        if any(wiki.is_working for wiki in wikis):
+        if self._working:
             return False
         left = [wiki for wiki in wikis if wiki.waits_since() != float("inf")]
         return self.outage is not None or all(map(self.is_left_alone, left))
@@ -319,21 +320,21 @@ class Runner:
         """Begin the cycles of the wiki that waited longest, or wait for one."""
         # one alone tries a service that was lost
         room = WIKIS_AT_ONCE if self.outage is None else int(self._is_endless)
-        room -= sum(wiki.is_working for wiki in self.wikis.values())
+        room -= self._working
         if room > 0 and not self._queue:
             ready = filter(self._may_begin, self.wikis.values())
             self._queue.extend(sorted(ready, key=WikiRun.waits_since))
         while room > 0 and self._queue:
             wiki = self._queue.popleft()
             if self._may_begin(wiki):
-                wiki.is_working = True
+                wiki.is_working, self._working = True, self._working + 1
                 group.create_task(self._work_on(wiki))
                 return
         now = self.clock()
         times = [
             now + PAUSE_SCAN_S if wiki.is_paused else self._ready_at(wiki)
-            for wiki in self.wikis.values()
-            if room > 0 and not wiki.is_working
+            for wiki in (self.wikis.values() if room > 0 else ())
+            if not wiki.is_working
         ]
         wait_s = max(min(times, default=float("inf")) - now, 0.001)
         # nothing is awaited since the times were read, so that no wake-up is lost
@@ -394,7 +395,7 @@ class Runner:
             self._succeeded(wiki, outcome, scope)
         finally:
             late.cancel()
-            wiki.is_working = False
+            wiki.is_working, self._working = False, self._working - 1
             self._wake.set()
 
     async def _cycle(self, wiki: WikiRun, scope: ScanScope) -> CycleOutcome:
