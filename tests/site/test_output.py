@@ -13,12 +13,19 @@ from pathlib import Path
 import pytest
 
 from tests.support.plain_disk import make_plain
-from wikisync.core.model import digest_of
+from wikisync.core.model import Digest, WikiOwner, digest_of
 from wikisync.core.system.libc import swap_names
 from wikisync.errors import SiteError
+from wikisync.folder import safe_open
 from wikisync.site import output_place
 from wikisync.site.addresses import MANIFEST
-from wikisync.site.manifest import content_type
+from wikisync.site.manifest import (
+    FileState,
+    PublishedWiki,
+    content_type,
+    manifest_parts,
+    published_wikis,
+)
 from wikisync.site.output import NO_FILES, Changes, Files, is_untouched, open_output
 from wikisync.site.output_place import NEW_FILES, OutputPlace
 from wikisync.site.sources import SourceFile
@@ -204,6 +211,29 @@ def test_site_whose_manifest_was_cut_off_can_be_written_anew(tmp_path: Path) -> 
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     publish(tmp_path, {"a.html": "2"})
     assert contents(tmp_path) == {"a.html": "2"}
+
+
+def test_wikis_of_a_site_are_read_without_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A site of many wikis names a hundred thousand."""
+    wiki = PublishedWiki(WikiOwner("project", "docs"), "Docs", prefix="", pages=1)
+    files = {
+        f"{number}.html": FileState(1, Digest("0" * 64)) for number in range(30000)
+    }
+    (tmp_path / MANIFEST).parent.mkdir()
+    (tmp_path / MANIFEST).write_bytes(b"".join(manifest_parts(files, [wiki])))
+    read: list[int] = []
+    chunks = safe_open.read_chunks
+
+    def seen(descriptor: int, path: str) -> Iterator[bytes]:
+        for chunk in chunks(descriptor, path):
+            read.append(len(chunk))
+            yield chunk
+
+    monkeypatch.setattr(safe_open, "read_chunks", seen)
+    assert published_wikis(tmp_path) == (wiki,)
+    assert sum(read) < (tmp_path / MANIFEST).stat().st_size / 2
 
 
 def as_endless(path: Path) -> None:

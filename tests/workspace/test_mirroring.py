@@ -436,7 +436,7 @@ async def test_pages_that_a_build_let_go_of_are_read_again(desk: Desk) -> None:
     assert list(scanned.pages) == [HOME, PLAN]
 
 
-async def test_site_that_is_as_it_was_reads_the_pages_of_no_copy(
+async def test_site_reads_the_pages_of_no_copy_that_is_as_it_was(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hash of what the mirror has is enough; a thousand copies are many pages."""
@@ -458,6 +458,11 @@ async def test_site_that_is_as_it_was_reads_the_pages_of_no_copy(
     read.clear()
     assert build().written == 0
     assert read == []
+    await desk.service.add_pages(OWNER, {"plan": "another plan\n"})
+    pulled = await desk.pull()
+    read.clear()
+    assert build().written
+    assert {*read} == {desk.noted().number}
 
 
 # -- the store ---------------------------------------------------------------------

@@ -345,10 +345,10 @@ def opened_below(root: Path, path: str) -> Iterator[int]:
         yield descriptor
 
 
-def read_below(root: Path, path: str, bytes_max: int) -> bytes:
-    """What one file below a folder holds; raises also where it is larger."""
+def read_below(root: Path, path: str, bytes_max: int, end: bytes = b"") -> bytes:
+    """What one file below a folder holds, as ``read_limited`` gives it."""
     with opened_below(root, path) as descriptor:
-        return read_limited(descriptor, path, bytes_max)
+        return read_limited(descriptor, path, bytes_max, end)
 
 
 @contextmanager
@@ -393,8 +393,8 @@ def read_all(descriptor: int, path: str) -> bytes:
     return b"".join(read_chunks(descriptor, path))
 
 
-def read_limited(descriptor: int, path: str, bytes_max: int) -> bytes:
-    """The rest of an open file that is small enough; raises where it is larger."""
+def read_limited(descriptor: int, path: str, bytes_max: int, end: bytes = b"") -> bytes:
+    """The rest of an open file, or not much behind ``end``; raises if it is larger."""
     content = bytearray()
     if os.fstat(descriptor).st_size <= bytes_max:
         # a file that grows, and one of the kernel's, has more than its status says
@@ -402,6 +402,8 @@ def read_limited(descriptor: int, path: str, bytes_max: int) -> bytes:
             content += chunk
             if len(content) > bytes_max:
                 break
+            if end and end in content:
+                return bytes(content)
         else:
             return bytes(content)
     raise FolderError(

@@ -6,7 +6,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-import msgspec
 from msgspec import Struct
 
 from wikisync.core.versions import iso_time
@@ -58,8 +57,8 @@ def address(site: SiteContext, path: str) -> str:
 
 def pages_json(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:
     """What ``-/pages.json`` holds."""
-    listed = [msgspec.Raw(page.shown) for page in pages]
-    return json_bytes({"title": site.title, "pages": listed}) + b"\n"
+    head = json_bytes({"title": site.title}).removesuffix(b"}")
+    return head + b',"pages":[' + b",".join(page.shown for page in pages) + b"]}\n"
 
 
 def llms_text(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:

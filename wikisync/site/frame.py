@@ -6,7 +6,7 @@ import hashlib
 import posixpath
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -48,14 +48,18 @@ def site_addresses(
     options: SiteOptions,
     kept: Sequence[PublishedWiki] = (),
     known: Sequence[layout.WikiAddresses] = (),
+    same: Collection[int] = (),
 ) -> list[layout.WikiAddresses]:
-    """Output paths of all wikis but those kept; ``known`` as of the last build."""
+    """Output paths of all wikis but those kept; ``known`` of before, right of same."""
     is_dropped = options.drop_prefix
     if is_dropped is None:
         is_dropped = len(scanned) + len(kept) == 1
     found = []
     before = known or [layout.NO_ADDRESSES] * len(scanned)
-    for wiki, last in zip(scanned, before, strict=True):
+    for number, (wiki, last) in enumerate(zip(scanned, before, strict=True)):
+        if number in same:
+            found.append(last)
+            continue
         addresses = layout.assign_addresses(
             "" if is_dropped else layout.wiki_prefix(wiki.source.owner),
             wiki.pages,
@@ -177,10 +181,9 @@ def wiki_context(
     wiki: PublishedWiki, homes: Mapping[str, str], scanned: ScannedWiki | None = None
 ) -> contexts.WikiContext:
     """``wiki`` for the templates; ``homes`` is what ``group_homes`` gives."""
-    pages = scanned.pages.values() if scanned and scanned.history else ()
-    changes = (
-        layout.wiki_changes_path(wiki.owner, is_only=not wiki.prefix) if pages else None
-    )
+    pages, changes = scanned.summary if scanned and scanned.history else None, None
+    if pages and pages.count:
+        changes = layout.wiki_changes_path(wiki.owner, is_only=not wiki.prefix)
     home = wiki.prefix + layout.INDEX_PAGE
     above = wiki.owner.full_path.split("/")[:-1]
     return contexts.WikiContext(
@@ -200,8 +203,7 @@ def wiki_context(
             contexts.PageRef(name, homes.get("/".join(above[: depth + 1])))
             for depth, name in enumerate(above)
         ),
-        changed=wiki.changed
-        or iso_time(max((page.dates.changed for page in pages), default=0)),
+        changed=wiki.changed or iso_time(pages.changed if pages else 0),
         changes_url=changes,
         feed_url=layout.feed_path(changes) if changes else None,
     )

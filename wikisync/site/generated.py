@@ -7,7 +7,7 @@ such as the Atom feeds of changes (RFC 4287).
 import re
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from urllib.parse import quote, urlsplit
@@ -29,7 +29,7 @@ from wikisync.site.navigation import natural_key
 from wikisync.site.pages import WikiPages, by_title
 from wikisync.site.report import LinkReport
 from wikisync.site.search import DocumentKey
-from wikisync.site.sources import ScannedWiki, is_template
+from wikisync.site.sources import is_template
 
 SOURCES_MAX = 20
 """Pages named beside one wanted page; the count tells of the rest."""
@@ -229,10 +229,8 @@ class GeneratedPages:
             page = self._refer(ItemKey(number, link.slug))
             if link.line:
                 page = replace(page, title=f"{page.title}:{link.line}")
-            href, name = (
-                titles.shortened(link.href, titles.LINK_CHARS_MAX),
-                self._name(number),
-            )
+            href = titles.shortened(link.href, titles.LINK_CHARS_MAX)
+            name = self._name(number)
             why = self._translate(keys[link.reason])
             items.append(contexts.ListingItem(href, None, name, why, sources=(page,)))
         lines = tuple(str(problem) for problem in problems)
@@ -276,12 +274,12 @@ class GeneratedPages:
             yield GeneratedPage(part, "list.html", {**frame, "listing": listing})
 
 
-def wiki_paths(wiki: contexts.WikiContext, scanned: ScannedWiki) -> list[str]:
-    """The paths of the pages that ``of_wiki`` generates for a wiki."""
-    paths = [] if layout.home_slug(scanned.pages) else [wiki.url]
+def wiki_paths(wiki: contexts.WikiContext, pages: Collection[str]) -> list[str]:
+    """The paths of what ``of_wiki`` generates for a wiki with pages at some paths."""
+    paths = [] if wiki.url in pages else [wiki.url]
     if wiki.changes_url:
         paths.append(wiki.changes_url)
-    return paths + _list_paths(wiki.all_url, scanned.page_count)
+    return paths + _list_paths(wiki.all_url, wiki.page_count or 0)
 
 
 def _list_paths(path: str, items: int) -> list[str]:

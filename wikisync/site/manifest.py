@@ -150,9 +150,14 @@ class SiteManifest(ManifestHead, frozen=True, kw_only=True):
     files: tuple[ManifestFile, ...]
 
 
+_FILES = b'\n],"files":[\n'
+HEAD_BYTES = 4 * 1024 * 1024
+"""Of the manifest, in which its head is sought: all of it may have a hundred."""
 HeadT = TypeVar("HeadT", bound=ManifestHead)
 _HEADS = json_decoder(ManifestHead)
 _MANIFESTS = json_decoder(SiteManifest)
+_FILES = b'\n],"files":['
+"""Ends the head: what is behind has megabytes."""
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -193,7 +198,11 @@ def _read(
     try:
         if not os.path.lexists(path):
             return None
-        manifest = decoder.decode(read_below(root, name, MANIFEST_BYTES_MAX))
+        end = _FILES if decoder is _HEADS else b""
+        content = read_below(root, name, MANIFEST_BYTES_MAX, end)
+        if end and end in content:
+            content = content.partition(end)[0] + b"]}"
+        manifest = decoder.decode(content)
     except FileNotFoundError:
         return None
     except FolderError as exc:

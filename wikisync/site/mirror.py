@@ -241,8 +241,9 @@ class Mirror:
         for name in self._noted.keys() - self._met:
             one = (self._noted.pop(name).number,)
             with self._connection as connection:
-                for at in ("wiki WHERE number", "text WHERE wiki", "history WHERE wiki"):
-                    connection.execute(f"DELETE FROM {at} = ?", one)  # noqa: S608
+                connection.execute("DELETE FROM wiki WHERE number = ?", one)
+                connection.execute("DELETE FROM text WHERE wiki = ?", one)
+                connection.execute("DELETE FROM history WHERE wiki = ?", one)
         self._tidy()
 
     def _tidy(self) -> None:

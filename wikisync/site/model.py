@@ -32,6 +32,19 @@ class SourcePage(Struct, frozen=True, array_like=True, gc=False):
     dates: PageDates = NO_DATES
 
 
+class Summary(Struct, frozen=True, array_like=True):
+    """What a site says of a wiki whose pages are as they were."""
+
+    count: int = 0
+    """Of all pages."""
+    beside: frozenset[Slug] = frozenset()
+    """As in ``ScannedWiki``."""
+    changed: int = 0
+    """When a page changed last, in seconds since the epoch; 0 where nobody knows."""
+    compared: tuple[Slug, ...] = ()
+    """Pages of several versions."""
+
+
 class WikiOrigin(Struct, frozen=True, omit_defaults=True):
     """Where a wiki of a site comes from, for the next one who writes that site."""
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from wikisync.site.bodies import Bodies, Place
     from wikisync.site.facts import IndexedPage, IndexedWiki
     from wikisync.site.index import Indexer
-    from wikisync.site.model import SourcePage
     from wikisync.site.sources import SourceFile
 
 CHILDREN_MAX = 200
@@ -343,8 +342,8 @@ class WikiPages:
 
     def history_url(self, slug: Slug) -> str | None:
         """Output path of the versions of a page; None where none are shown."""
-        page = self.wiki.pages[slug].source
-        return history_path(self.urls[slug], page, self._history)
+        has_several = self._history and self.wiki.pages[slug].source.dates.count > 1
+        return HISTORY_FOLDER + self.urls[slug] if has_several else None
 
     @cached_property
     def _versions(self) -> Mapping[Slug, Sequence[Version]]:
@@ -426,11 +425,6 @@ class WikiPages:
             is_seen=dates.is_seen,
             history_url=self.history_url(slug),
         )
-
-
-def history_path(url: str, page: SourcePage, history: int) -> str | None:
-    """Output path of the versions of a page; None where there is nothing to compare."""
-    return HISTORY_FOLDER + url if history and page.dates.count > 1 else None
 
 
 def by_title(one: contexts.PageRef | contexts.ListingItem) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ from wikisync.site.addresses import NO_ADDRESSES, WikiAddresses, home_slug
 from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.facts import IndexedPage, IndexedWiki
-from wikisync.site.model import BrokenLink
+from wikisync.site.model import BrokenLink, Summary
 from wikisync.site.pages import WikiPages
 from wikisync.site.search import DocumentKey
 from wikisync.site.sources import is_template
@@ -118,11 +118,17 @@ class LinkSums:
         return LinkReport(broken, tuple(wanted), tuple(orphans))
 
 
-class WikiNote(Struct, frozen=True, array_like=True):
+class ListedNote(Struct, frozen=True, array_like=True):
+    """What programs read of one wiki: packed, what ``agents`` lists of it."""
+
+    listed: bytes
+
+
+class WikiNote(ListedNote, frozen=True, array_like=True):
     """What a build notes of one wiki, beside its pages."""
 
     inputs: bytes
-    """Hash of what it was made from but texts, history; empty: more can change it."""
+    """Hash of what it was made from but its files; empty: more can change it."""
     reading: bytes
     """What the facts of pages hang on besides their files (``Indexer.reading_key``)."""
     table: bytes
@@ -145,12 +151,17 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """Its last changes, packed: those of all wikis would fill the memory."""
     digests: tuple[str, ...] = ()
     """Those of its pages' texts and of their versions, in their order."""
-    listed: bytes = b""
-    """Packed, what ``agents`` lists of it."""
+    around_texts: bytes = b""
+    """As in ``ScannedWiki``."""
+    state: bytes = b""
+    """Hash of all that its addresses and the rest of this follow from."""
+    summary: Summary = Summary()
     listed_key: bytes = b""
 
 
-NO_NOTE = WikiNote(b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (), {})
+NO_NOTE = WikiNote(
+    b"", b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (), {}
+)
 
 
 class Stale(Struct, frozen=True):

@@ -123,10 +123,9 @@ def changed_shards(
             blocks.append(_Block(one.first, one.words, one.size, None, key=key))
     blocks.sort(key=lambda block: block.first)
     rows = [(one.first.encode(), one.words, one.size, one.key) for one in blocks]
-    changed = sorted(map(_place, by_shard))
     shards: dict[str, TermShard] = {}
     blocks.reverse()
-    for key, part in leaves(rows, SHARD_BYTES_MAX, changed):
+    for key, part in leaves(rows, SHARD_BYTES_MAX, sorted(map(_place, by_shard))):
         first, *others = group = [blocks.pop() for _ in range(part.stop - part.start)]
         if not others and first.text is None and first.key == key:
             shards[key] = before[key]

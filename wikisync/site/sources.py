@@ -41,7 +41,7 @@ from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
 from wikisync.site.cache import Cache
 from wikisync.site.crosslinks import LooseStates
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.model import SourcePage, WikiSource
+from wikisync.site.model import SourcePage, Summary, WikiSource
 
 UNREADABLE = model.Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
@@ -206,9 +206,17 @@ class ScannedWiki(Struct, frozen=True, dict=True):
             self.pages.__dict__.pop("data", None)
 
     @cached_property
+    def summary(self) -> Summary:
+        """What others need of its pages; the last build's where they are the same."""
+        dates = {slug: page.dates for slug, page in self.pages.items()}
+        changed = max((one.changed for one in dates.values()), default=0)
+        compared = tuple(slug for slug, one in dates.items() if one.count > 1)
+        return Summary(len(dates), self.beside, changed, compared)
+
+    @property
     def page_count(self) -> int:
         """How many pages it has; a sidebar or footer is none."""
-        return len(self.pages) - len(self.beside)
+        return self.summary.count - len(self.summary.beside)
 
     def file(self, path: str) -> IndexedFile | None:
         """State of an attachment or loose file; None where there is none."""

@@ -33,10 +33,10 @@ from wikisync.site.frame import SiteFrame, is_top, site_addresses
 from wikisync.site.index import BATCH_PAGES, Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.manifest import PublishedWiki
-from wikisync.site.model import BrokenLink, SiteOptions, SourcePage
+from wikisync.site.model import BrokenLink, SiteOptions, SourcePage, options_text
 from wikisync.site.output import Changes, Output
 from wikisync.site.output_place import Written
-from wikisync.site.pages import PageJob, SourceCopy, WikiFrame, WikiPages, history_path
+from wikisync.site.pages import PageJob, SourceCopy, WikiFrame, WikiPages
 from wikisync.site.rendering import Setting, rendered_pages
 from wikisync.site.search import DocumentKey
 from wikisync.site.search_writing import search_beside
@@ -46,6 +46,7 @@ from wikisync.site.theme import Theme
 _NOTES = msgpack_decoder(reports.WikiNote)
 _PAGES = msgpack_decoder(IndexedPage)
 _LISTED = msgpack_decoder(list[agents.ListedPage])
+_LISTED_NOTES = msgpack_decoder(reports.ListedNote)
 _ITEMS = msgpack_decoder(list[ListingItem])
 
 
@@ -70,7 +71,6 @@ class SiteWriting:
         progress: Progress,
     ) -> None:
         self._scanned = scanned
-        self._page_count = sum(len(wiki.pages) for wiki in scanned)
         self._theme = theme
         self._options = options
         self._last = last
@@ -86,8 +86,17 @@ class SiteWriting:
             for one in packed
         ]
         """Those of the last build, until their wiki is read."""
-        known = [note.addresses for note in self._notes]
-        self._addresses = site_addresses(scanned, options, kept, known)
+        around = hash_of(options_text(options), len(scanned) + len(kept) == 1)
+        self._states = [hash_of(wiki.state, around) for wiki in scanned]
+        both = zip(self._notes, self._states, strict=True)
+        self._same = {at for at, (note, now) in enumerate(both) if note.state == now}
+        """Wikis that are as they were: none of their pages has to be looked at."""
+        for number in self._same:
+            known = self._notes[number].summary
+            scanned[number].__dict__.update(summary=known, beside=known.beside)
+        self._page_count = sum(wiki.summary.count for wiki in scanned)
+        places = [note.addresses for note in self._notes]
+        self._addresses = site_addresses(scanned, options, kept, places, self._same)
         urls = [service_address(wiki.source) for wiki in scanned]
         beside = dict(chain.from_iterable(one.source.beside.items() for one in scanned))
         loose = [wiki.loose for wiki in scanned]
@@ -173,7 +182,6 @@ class SiteWriting:
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         note, self._notes[number] = self._notes[number], reports.NO_NOTE
         inputs = hash_of(
-            scanned.around_texts,
             self._indexer.reading_key(scanned),
             self._indexer.table_key,
             self._site.settings_key,
@@ -181,6 +189,7 @@ class SiteWriting:
         )
         is_as_it_was = (
             note.inputs == inputs
+            and (number in self._same or note.around_texts == scanned.around_texts)
             and not self._attempts.is_due(note.retry_at)
             and all(scanned.loose.is_as(*one) for one in self._looked_up[number])
         )
@@ -212,13 +221,13 @@ class SiteWriting:
     ) -> reports.WikiNote | None:
         """The note of a wiki of other texts and history; None: other pages show it."""
         indexer, name = self._indexer, scanned.source.owner.full_path
+        if number in self._same:
+            self._stale.append(reports.Stale())
+            self._progress.advance(scanned.summary.count)
+            return last
         both = zip(scanned.pages, scanned.digests, last.digests, strict=True)
         edited = {slug for slug, now, digest in both if now != digest}
         has_same_history = scanned.history == last.history
-        if not edited and has_same_history:
-            self._stale.append(reports.Stale())
-            self._progress.advance(len(scanned.pages))
-            return last
         noted = self._last.pages(name, edited | scanned.beside)
         before = {Slug(slug): _PAGES.decode(noted[slug]) for slug in sorted(noted)}
         if not before.keys() >= edited | scanned.beside:
@@ -293,6 +302,7 @@ class SiteWriting:
         retries = [page.parsed.retry_at for page in pages.values()]
         is_bound = any(page.is_bound for page in pages.values())
         note = reports.WikiNote(
+            b"",
             b"" if is_bound else inputs,
             reading,
             table,
@@ -316,8 +326,10 @@ class SiteWriting:
         scanned, at = self._scanned[number], self._addresses[number]
         pages = agents.listed_pages(self._site.context, scanned, at, note.documents)
         listed = msgspec.msgpack.encode(list(pages))
-        changes = {"digests": scanned.digests, "listed": listed}
-        return replace(note, **changes, listed_key=hash_of(listed))
+        names = "digests", "around_texts", "summary"
+        now = {name: getattr(scanned, name) for name in names}
+        now |= {"state": self._states[number], "listed": listed}
+        return replace(note, **now, listed_key=hash_of(listed))
 
     def _with_history(
         self, note: reports.WikiNote, composer: WikiPages
@@ -356,10 +368,9 @@ class SiteWriting:
         scanned, slugs = self._scanned[number], self._to_compose(number)
         # of pages' sources, those are put that are not kept as they are
         copies = {path: slug for slug, path in self._addresses[number].sources.items()}
-        keys = {
-            path: bytes.fromhex(scanned.pages[slug].digest)
-            for path, slug in copies.items()
-        }
+        keys: dict[str, bytes | None] = dict.fromkeys(copies)
+        for path, slug in copies.items() if number not in self._same else ():
+            keys[path] = bytes.fromhex(scanned.pages[slug].digest)
         sources = {copies[path]: path for path in self._output.keep_all(keys)}
         has_lists = self._keeps_lists(number)
         self._progress.advance(len(self._addresses[number].pages) - len(slugs))
@@ -375,8 +386,7 @@ class SiteWriting:
                     title = f"{site.title}: {composer.label}"
                     self._put_feed(wiki, title, items, hash_of("feed"))
         for name in (*scanned.attachments, *self._linked[number]):
-            path = self._addresses[number].file(name)
-            self._write_file(scanned, name, path)
+            self._write_file(scanned, name, self._addresses[number].file(name))
         pages = [scanned.pages[slug] for slug in sources]
         contents = scanned.read_pages(pages)
         for path, page, content in zip(sources.values(), pages, contents, strict=True):
@@ -438,11 +448,9 @@ class SiteWriting:
             return list(pages)
         stale |= self._stale_elsewhere[number]
         rest = {path: slug for slug, path in pages.items() if slug not in stale}
-        if (scanned := self._scanned[number]).history:
-            for path, slug in list(rest.items()):
-                page = scanned.pages[slug]
-                history = history_path(path, page, self._options.history)
-                rest |= {history: slug} if history else {}
+        compared = self._scanned[number].summary.compared
+        several = {*compared} if self._options.history else set[Slug]()
+        rest |= {layout.HISTORY_FOLDER + pages[one]: one for one in several - stale}
         stale |= {rest[path] for path in self._output.keep_all(dict.fromkeys(rest))}
         return list(filter(stale.__contains__, pages))
 
@@ -451,7 +459,7 @@ class SiteWriting:
         if not self._stale[number].has_same_lists:
             return False
         wiki = self._site.contexts[number]
-        paths = generated.wiki_paths(wiki, self._scanned[number])
+        paths = generated.wiki_paths(wiki, self._addresses[number].pages.values())
         if wiki.feed_url and wiki.feed_url != self._site.context.feed_url:
             paths.append(wiki.feed_url)
         return not self._output.keep_all(dict.fromkeys(paths))
@@ -497,7 +505,7 @@ class SiteWriting:
             is_public = wiki.source.visibility == "public"
             prefixes.append((addresses.prefix, is_public))
             own = addresses.pages.items() if is_public else ()
-            public += [path for slug, path in own if slug not in wiki.beside]
+            public += [path for slug, path in own if slug not in wiki.summary.beside]
         prefixes += [(wiki.prefix, wiki.visibility == "public") for wiki in self._kept]
         still = list(kept_paths(self._output.known, self._kept)) if self._kept else []
         for path in still:
@@ -524,17 +532,18 @@ class SiteWriting:
             texts = [state and state.digest for state in shown]
             keys |= {layout.LLMS: key, layout.LLMS_FULL: hash_of(key, texts)}
         lost = self._output.keep_all(keys)
-        pages: list[agents.ListedPage] = []
-        for scanned in self._scanned if lost else ():
-            note = _NOTES.decode(self._last.wiki_now(scanned.source.owner.full_path))
-            pages += _LISTED.decode(note.listed)
         makers: dict[str, Callable[..., bytes]] = {
             layout.PAGES_JSON: agents.pages_json,
             layout.LLMS: agents.llms_text,
             layout.LLMS_FULL: partial(agents.llms_full_text, read=self._output.content),
         }
         for path in lost:
-            self._output.put(path, makers[path](site, pages))
+            self._output.put(path, makers[path](site, self._listed_pages()))
+
+    def _listed_pages(self) -> Iterator[agents.ListedPage]:
+        for scanned in self._scanned:
+            packed = self._last.wiki_now(scanned.source.owner.full_path)
+            yield from _LISTED.decode(_LISTED_NOTES.decode(packed).listed)
 
     def _write_file(self, scanned: ScannedWiki, name: str, path: str) -> None:
         """A stranger's file; what is called a drawing becomes one that runs nothing."""

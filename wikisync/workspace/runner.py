@@ -238,9 +238,8 @@ class Runner:
         self._after_cycle = after_cycle
         self._wake = asyncio.Event()
         """Set when something may be due earlier than was thought."""
-        self._is_endless, self._waits = True, False
+        self._is_endless, self._waits, self._working = True, False, 0
         self.outage: Outage | None = None
-        self._working = 0
         self._queue: deque[WikiRun] = deque()
         """Wikis that were due when it was filled, first who waited longest: whoever is
         due since then waits less, and to ask all after each cycle is quadratic."""
