@@ -3,6 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -38,13 +39,12 @@ from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
 @click.pass_obj
 def clone(
     console: Console,
+    /,
     url: str,
     folder: Path,
     selection: Selection,
     credentials: Credentials,
-    only: tuple[str, ...],
-    *,
-    allow_emptying: bool,
+    **how: Any,
 ) -> int:
     """Copy wikis of the service at URL into the workspace FOLDER.
 
@@ -55,16 +55,8 @@ def clone(
     """
     client, selection = credentials.open_selected(url, selection)
     with console.progress() as progress:
-        cloned = asyncio.run(
-            cloning.clone(
-                client,
-                selection,
-                folder,
-                only=only,
-                allow_emptying=allow_emptying,
-                progress=progress,
-            )
-        )
+        work = cloning.clone(client, selection, folder, progress=progress, **how)
+        cloned = asyncio.run(work)
     return _report_clone(console, folder, cloned)
 
 

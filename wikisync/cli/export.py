@@ -4,6 +4,7 @@ A build from copies of the wikis in a private cache, whose loss costs only time.
 """
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -75,6 +76,7 @@ from wikisync.workspace.service import Credentials
 @click.pass_obj
 def command(
     console: Console,
+    /,
     url: str,
     selection: Selection,
     credentials: Credentials,
@@ -83,18 +85,13 @@ def command(
     title: str | None,
     site_url: str | None,
     markup: tuple[str, ...],
-    cache: Path | None,
     findings: str | None,
     *,
     choice: ThemeChoice,
-    comments: bool,
-    retry: bool,
+    retries: bool,
     strict: bool,
     history: int,
-    allow_emptying: bool,
-    replaces: bool,
-    verify: bool,
-    is_anonymous: bool,
+    **given: Any,
 ) -> int:
     """Export wikis of the service at URL as a static website, or as one file.
 
@@ -108,27 +105,15 @@ def command(
         )
     if site_url and (wrong := check_url(site_url, "https://wiki.example.com")):
         raise UsageError(f"--site-url {wrong}")
-    request = exporting.ExportRequest(
-        url=url,
-        output=output,
-        selection=selection,
-        site=choice.over(
-            SiteOptions(
-                title=title or "",
-                url=site_url,
-                markup=chosen_markup(markup),
-                history=history,
-                retries=retry,
-            )
-        ),
-        books=books,
-        cache=cache,
-        allow_emptying=allow_emptying,
-        replaces=replaces,
-        is_anonymous=is_anonymous,
-        comments=comments,
-        verify=verify,
+    options = SiteOptions(
+        title=title or "",
+        url=site_url,
+        markup=chosen_markup(markup),
+        history=history,
+        retries=retries,
     )
+    made = choice.over(options)
+    request = exporting.ExportRequest(url, output, selection, made, books, **given)
     exported = exporting.export_wikis(request, credentials)
     return show_report(console, exported, is_strict=strict, findings=findings)
 

@@ -108,7 +108,8 @@ def command(console: Console, /, root: Path, **options: Any) -> None:
         file = workspace.root / FILE_NAME
         console.lines(f"{file}: agreed to", *(f"  {line}" for line in lines))
         return
-    creating.refuse_folder(root, allows_network_disk=options["network_disk"])
+    may_be_remote = options["allows_network_disk"]
+    creating.refuse_folder(root, allows_network_disk=may_be_remote)
     asks = console.has_person and not options["is_yes"] and not console.as_json
     planned = _plan(console, root, options, Questions(console) if asks else None)
     report_found(console, planned)

@@ -30,15 +30,10 @@ INSTRUCTIONS = (
 @workspace_option
 @flag("--read-only", "is_read_only", help="Offer no tool that writes.")
 @flag("--sync", "syncs", help="Sync each page that was written.")
-@flag("--allow-delete", help="Delete pages; without it, only say so.")
+@flag("--allow-delete", "allows_delete", help="Delete pages; without it, only say so.")
 @token_option
 def command(
-    start: Path,
-    credentials: Credentials,
-    *,
-    is_read_only: bool,
-    syncs: bool,
-    allow_delete: bool,
+    start: Path, credentials: Credentials, *, is_read_only: bool, **may: Any
 ) -> None:
     """Let an agent list, search, read and edit the workspace's pages.
 
@@ -55,8 +50,7 @@ def command(
             hint="install wikisync with its extra mcp",
         ) from error
 
-    workspace = find_workspace(start)
-    agent = Agent(workspace, credentials, syncs=syncs, allows_delete=allow_delete)
+    agent = Agent(find_workspace(start), credentials, **may)
     server = MCPServer(
         "wikisync", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )

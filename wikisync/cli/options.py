@@ -92,14 +92,16 @@ json_option = flag(
     "--json", expose_value=False, callback=_print_json, help="Print the result as JSON."
 )
 network_disk_option = flag(
-    "--network-disk", help="Allow a network disk that only this machine writes to."
+    "--network-disk",
+    "allows_network_disk",
+    help="Allow a network disk that only this machine writes to.",
 )
 folder_argument = click.argument(
     "folder", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
 )
 strict_option = flag("--strict", help="Fail if there is a broken link or a problem.")
 retry_option = flag(
-    "--retry", help="Retry pages that exceeded the time or memory limit."
+    "--retry", "retries", help="Retry pages that exceeded the time or memory limit."
 )
 replace_option = flag(
     "--replace",

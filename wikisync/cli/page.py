@@ -217,8 +217,7 @@ def _run_create(
     content: str | None,
     file: Path | None,
     page_format: str | None,
-    front_matter_title: str | None,
-    message: str | None,
+    **given: Any,
 ) -> None:
     """Create a page; its slug is made from TITLE, directories included."""
     text = _read_text(content, file)
@@ -228,15 +227,10 @@ def _run_create(
             hint="add --content TEXT or --file FILE (- is standard input)",
         )
     chosen = Format(page_format) if page_format else Format.MARKDOWN
-    if front_matter_title:
+    if given["front_matter_title"]:
         text = _without_title(title, text)
-
-    def create(wiki: Wiki) -> Awaitable[WikiPageRecord]:
-        return wiki.create_page(
-            title, text, chosen, message=message, front_matter_title=front_matter_title
-        )
-
-    page = _ask(connection, create)
+    new = title, text, chosen
+    page = _ask(connection, lambda wiki: wiki.create_page(*new, **given))
     report(connection, page, f"created page {page.slug} of {connection.owner}")
 
 
@@ -262,13 +256,11 @@ def _run_edit(
     content: str | None,
     file: Path | None,
     page_format: str | None,
-    front_matter_title: str | None,
-    message: str | None,
-    last_commit_sha: str | None,
+    **given: Any,
 ) -> None:
     """Change the page SLUG; only the given fields change."""
-    new_text = _read_text(content, file)
-    if not any((title, page_format, front_matter_title)) and new_text is None:
+    new_text, new_title = _read_text(content, file), given["front_matter_title"]
+    if not any((title, page_format, new_title)) and new_text is None:
         raise UsageError(
             f"no change is given for page {slug}",
             hint="add --content, --file, --title, --front-matter-title or --format",
@@ -277,16 +269,14 @@ def _run_edit(
     async def edit(wiki: Wiki) -> WikiPageRecord:
         page = await wiki.get_page(slug)
         text = (page.content or "") if new_text is None else new_text
-        if front_matter_title:
+        if new_title:
             text = _without_title(page.slug, text)
         return await wiki.edit_page(
             page.slug,
             title=page.slug if title is None else title,
             content=text,
             format=Format(page_format or page.format),
-            message=message,
-            front_matter_title=front_matter_title,
-            last_commit_sha=last_commit_sha,
+            **given,
         )
 
     edited = _ask(connection, edit)

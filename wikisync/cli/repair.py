@@ -157,7 +157,7 @@ def adopt(
     credentials: Credentials,
     *,
     is_yes: bool,
-    network_disk: bool,
+    allows_network_disk: bool,
 ) -> None:
     """Accept the workspace's folders as they are: nothing counts as deleted.
 
@@ -180,7 +180,7 @@ def adopt(
     if adoptions and not (is_yes or console.ask("adopt these wikis?")):
         console.note("nothing was changed; run it again with --yes to make the change")
         return
-    adopt_workspace(workspace, adoptions, allows_network_disk=network_disk)
+    adopt_workspace(workspace, adoptions, allows_network_disk=allows_network_disk)
     console.note(
         f"{workspace.root} is accepted as it is; the next sync deletes nothing. To see"
         f" what it will do, run: {command_line('sync', '-C', workspace.root)} --dry-run"

@@ -59,22 +59,19 @@ CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 @click.pass_obj
 def command(
     console: Console,
+    /,
     start: Path,
     pages: tuple[str, ...],
     tool: str | None,
     credentials: Credentials,
-    *,
-    mine: bool,
-    wiki: bool,
-    both: bool,
-    edit: bool,
+    **flags: bool,
 ) -> int:
     """Resolve the conflict of each PAGE, which was edited on both sides, and sync it.
 
     Edits that do not overlap are kept from both sides; the options decide the parts
     that overlap. The replaced text can be restored with `wikisync restore`.
     """
-    way = _way({"mine": mine, "wiki": wiki, "both": both, "edit": edit}, tool)
+    way = _way(flags, tool)
     workspace = find_workspace(start)
     asked = [
         Asked(console, workspace, section, slug, credentials)
@@ -108,7 +105,7 @@ def _named(
 
 def _way(flags: Mapping[str, bool], tool: str | None) -> str:
     """The one way to settle it: no text goes by the order of words."""
-    ways = [name for name, is_asked in flags.items() if is_asked]
+    ways = [name for name in (*CHOICES, "edit") if flags[name]]
     if tool is not None:
         ways.append("tool")
     if not ways:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 from msgspec.structs import asdict
@@ -32,6 +33,9 @@ _data_option = click.option(
     required=True,
     help="Data folder of the service.",
 )
+_expires = click.option(
+    "--expires", "expires_on", metavar="DATE", help="Last valid day, YYYY-MM-DD."
+)
 _visibility = click.Choice(["private", "internal", "public"])
 
 
@@ -55,14 +59,7 @@ def _command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 @flag("--admin", "is_admin", help="Make the user an administrator.")
 @flag("--private-profile", help="Hide the user's projects from others.")
 def add_user(
-    console: Console,
-    *,
-    data: Path,
-    username: str,
-    name: str,
-    email: str,
-    is_admin: bool,
-    private_profile: bool,
+    console: Console, *, data: Path, username: str, private_profile: bool, **about: Any
 ) -> None:
     """Add a user with a personal namespace."""
     with opened(data) as tables:
@@ -72,7 +69,7 @@ def add_user(
                 f"user {username} already exists",
                 hint=_admin("add-token", data, username),
             )
-        user = tables.add_user(username, name=name, email=email, is_admin=is_admin)
+        user = tables.add_user(username, **about)
         if private_profile:
             tables.update("user", user.id, {"has_private_profile": 1})
     console.result(f"user: {user.username}")
@@ -109,21 +106,13 @@ _switch("unblock", "unblocked", "Unblock a user; the user's tokens work again.")
     show_default=True,
     help="Scope of the token; repeatable.",
 )
-@click.option("--expires", metavar="DATE", help="Last valid day, YYYY-MM-DD.")
-def add_token(
-    console: Console,
-    *,
-    data: Path,
-    username: str,
-    name: str,
-    scopes: tuple[str, ...],
-    expires: str | None,
-) -> None:
+@_expires
+def add_token(console: Console, *, data: Path, username: str, **about: Any) -> None:
     """Create a token for a user and print it once."""
-    check_day(expires)
+    check_day(about["expires_on"])
     with opened(data) as tables:
         user = find_user(tables, username)
-        secret = tables.add_token(user.id, name=name, scopes=scopes, expires_on=expires)
+        secret = tables.add_token(user.id, **about)
     console.result(f"token: {secret}")
     console.note("save the token: it is not stored and will not be shown again")
 
@@ -145,22 +134,12 @@ def revoke(console: Console, *, data: Path, token_id: int) -> None:
 @click.option("--name", default="", help="Display name.")
 @click.option("--description", default="", help="Description.")
 @click.option("--visibility", type=_visibility, default="private", show_default=True)
-def add_group(
-    console: Console,
-    *,
-    data: Path,
-    path: str,
-    name: str,
-    description: str,
-    visibility: str,
-) -> None:
+def add_group(console: Console, *, data: Path, path: str, **about: str) -> None:
     """Add a group and its missing parent groups."""
     for part in path.split("/"):
         check_path(part, "path")
     with opened(data) as tables:
-        tables.add_group(
-            path, name=name, description=description, visibility=visibility, update=True
-        )
+        tables.add_group(path, update=True, **about)
     console.result(f"group: {path}")
 
 
@@ -168,7 +147,7 @@ def add_group(
 @click.argument("path")
 @click.argument("username")
 @click.argument("role", type=click.Choice(ROLES))
-@click.option("--expires", metavar="DATE", help="Last valid day, YYYY-MM-DD.")
+@_expires
 def add_member(
     console: Console,
     *,
@@ -176,17 +155,16 @@ def add_member(
     path: str,
     username: str,
     role: str,
-    expires: str | None,
+    expires_on: str | None,
 ) -> None:
     """Add a user to a group or project, or change the user's role."""
-    check_day(expires)
+    check_day(expires_on)
     with opened(data) as tables:
-        user = find_user(tables, username)
-        level = ROLES[role]
+        member = find_user(tables, username).id, ROLES[role]
         if (group := tables.group(path, None)) is not None:
-            tables.add_member("group", group.id, user.id, level, expires_on=expires)
+            tables.add_member("group", group.id, *member, expires_on=expires_on)
         elif (project := tables.project(path, None)) is not None:
-            tables.add_member("project", project.id, user.id, level, expires_on=expires)
+            tables.add_member("project", project.id, *member, expires_on=expires_on)
         else:
             raise ServiceError(
                 f"there is no group or project {path}",

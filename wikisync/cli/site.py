@@ -165,7 +165,7 @@ def site_as_json(done: folders.Built | Exported) -> dict[str, object]:
 )
 @flag(
     "--publish",
-    "is_published",
+    "publishes",
     help="Replace the published site atomically, then do [site] bucket and after.",
 )
 @book_options
@@ -177,15 +177,15 @@ def site_as_json(done: folders.Built | Exported) -> dict[str, object]:
 @click.pass_obj
 def build(
     console: Console,
+    /,
     folder: Path,
     output: Path | None,
     books: BookRequest,
     *,
     choice: folders.ThemeChoice,
-    is_published: bool,
-    replaces: bool,
-    retry: bool,
+    publishes: bool,
     strict: bool,
+    **how: Any,
 ) -> int:
     """Build a static website from FOLDER, or one file of all its pages.
 
@@ -194,19 +194,11 @@ def build(
     """
     shown = folders.find_shown(folder, choice)
     config = shown.config()
-    has_site = output or is_published or not books.files
+    has_site = output or publishes or not books.files
     target = (output or folders.site_folder(shown, config)) if has_site else None
     with console.progress() as progress:
-        built = folders.build(
-            shown,
-            config,
-            target,
-            progress,
-            books=books,
-            publishes=is_published,
-            replaces=replaces,
-            retries=retry,
-        )
+        given = shown, config, target, progress
+        built = folders.build(*given, books=books, publishes=publishes, **how)
     return show_report(console, built, is_strict=strict)
 
 

@@ -17,6 +17,7 @@ from wikisync.sync.decide.plan import describe
 from wikisync.workspace import attention, sentences
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import Synced
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import SyncRequest, sync_workspace
 
 
@@ -26,7 +27,7 @@ from wikisync.workspace.sync_run import SyncRequest, sync_workspace
 )
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
 @options.workspace_option
-@flag("--dry-run", help="Show what would be done; change nothing.")
+@flag("--dry-run", "is_dry_run", help="Show what would be done; change nothing.")
 @flag("--pull", "is_pull", help="Only download; write nothing to the wikis.")
 @flag("--push", "is_push", help="Only upload; write nothing to the folders.")
 @flag("--wait", "waits", help="Wait until deletions of missing pages are confirmed.")
@@ -41,7 +42,16 @@ from wikisync.workspace.sync_run import SyncRequest, sync_workspace
 @options.token_option
 @click.pass_obj
 def command(
-    console: Console, /, pages: tuple[str, ...], start: Path, **given: Any
+    console: Console,
+    /,
+    pages: tuple[str, ...],
+    start: Path,
+    credentials: Credentials,
+    excluded: tuple[str, ...],
+    *,
+    is_pull: bool,
+    is_push: bool,
+    **given: Any,
 ) -> int:
     """Sync the workspace's folders and their wikis in both directions.
 
@@ -51,22 +61,16 @@ def command(
     pages at once waits for your approval.
     """
     direction = Direction.BOTH
-    if given["is_pull"] or given["is_push"]:
-        direction = Direction.PULL if given["is_pull"] else Direction.PUSH
-    if given["is_pull"] and given["is_push"]:
+    if is_pull or is_push:
+        direction = Direction.PULL if is_pull else Direction.PUSH
+    if is_pull and is_push:
         raise UsageError(
             "--pull and --push cannot be used together",
             hint="omit both to sync in both directions",
         )
-    workspace = find_workspace(start).without(given["excluded"])
-    request = SyncRequest(
-        direction=direction,
-        is_dry_run=given["dry_run"],
-        waits=given["waits"],
-        adopt=given["adopt"],
-        allows_network_disk=given["network_disk"],
-    )
-    run = asyncio.run(sync_workspace(workspace, pages, request, given["credentials"]))
+    workspace = find_workspace(start).without(excluded)
+    request = SyncRequest(direction, **given)
+    run = asyncio.run(sync_workspace(workspace, pages, request, credentials))
     report_sync(console, run.wikis, run.problems, is_dry_run=request.is_dry_run)
     return run.exit_code
 

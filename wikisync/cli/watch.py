@@ -40,8 +40,8 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
     metavar="MS",
     help="Quiet time after a save before it is uploaded.",
 )
-@flag("--site", help="Also keep the published site up to date.")
-@flag("--preview", help="Also serve a live preview of the folder.")
+@flag("--site", "has_site", help="Also keep the published site up to date.")
+@flag("--preview", "has_preview", help="Also serve a live preview of the folder.")
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
@@ -55,7 +55,17 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 @options.exclude_option
 @options.token_option
 @click.pass_context
-def command(ctx: click.Context, /, start: Path, **given: Any) -> None:
+def command(
+    ctx: click.Context,
+    /,
+    start: Path,
+    credentials: Credentials,
+    adopt: str,
+    *,
+    print_unit: bool,
+    system: bool,
+    **given: Any,
+) -> None:
     """Sync the workspace's folders and their wikis continuously.
 
     Local saves are uploaded within a second; edits on the wiki arrive within 20
@@ -63,24 +73,13 @@ def command(ctx: click.Context, /, start: Path, **given: Any) -> None:
     WIKISYNC-ATTENTION.md and .wikisync/log list what needs your decision.
     """
     console: Console = ctx.obj
-    if given["print_unit"]:
-        root = find_workspace(start).root
-        unit = unit_text(
-            root, command_path(), is_system=given["system"], words=_given_words(ctx)
-        )
-        console.result(unit)
+    if print_unit:
+        root, words = find_workspace(start).root, _given_words(ctx)
+        console.result(unit_text(root, command_path(), is_system=system, words=words))
         return
-    request = WatchRequest(
-        excluded=given["excluded"],
-        uploads_new=given["adopt"] == "push",
-        settle_ms=given["settle_ms"],
-        has_site=given["site"],
-        has_preview=given["preview"],
-        log_format=given["log_format"],
-        allows_network_disk=given["network_disk"],
-    )
     console.shows_time = True
-    asyncio.run(watch_workspace(given["credentials"], start, request))
+    request = WatchRequest(uploads_new=adopt == "push", **given)
+    asyncio.run(watch_workspace(credentials, start, request))
 
 
 def _given_words(ctx: click.Context) -> list[str]:
