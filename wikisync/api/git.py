@@ -174,11 +174,8 @@ class WikiHistory:
         asked += [f"filter {filter_}\n"] if self._can_filter else []
         has = [_packet(f"have {earlier}\n")] if earlier else []
         said = (*map(_packet, asked), "0000", *has, _packet("done\n"))
-        request = Request(
-            "POST",
-            f"{_path(self._owner)}/git-upload-pack",
-            _purpose(self._client, self._owner),
-            is_git=True,
+        request = replace(
+            _upload_pack(self._client, self._owner),
             packets="".join(said).encode(),
             bytes_max=HISTORY_BYTES_MAX,
             waits=False,
@@ -302,12 +299,7 @@ class RemoteRepository:
 
     async def _fetch(self) -> None:
         log.info("fetching the git repository of the wiki of %s", self._owner)
-        request = Request(
-            "POST",
-            f"{_path(self._owner)}/git-upload-pack",
-            _purpose(self._client, self._owner),
-            is_git=True,
-        )
+        request = _upload_pack(self._client, self._owner)
         # one slot at a time: there may be no other
         for _ in range(FETCH_REQUESTS - 1):
             async with self._client.budget.turn(request):
@@ -476,6 +468,11 @@ def _path(owner: WikiOwner) -> str:
 def _purpose(client: Client, owner: WikiOwner) -> Purpose:
     action = f"read the git repository of the wiki of {owner}"
     return client.purpose(action, "attachment", owner)
+
+
+def _upload_pack(client: Client, owner: WikiOwner) -> Request:
+    path = f"{_path(owner)}/git-upload-pack"
+    return Request("POST", path, _purpose(client, owner), is_git=True)
 
 
 async def _advertised(

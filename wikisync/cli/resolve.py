@@ -80,7 +80,7 @@ def command(
     if way in CHOICES:
         code = asyncio.run(_settle(asked, CHOICES[way]))
     else:
-        code = max([_edit_with(tool, one) if tool else _edit(one) for one in asked])
+        code = max([_edit(one, tool) for one in asked])
     if console.as_json:
         console.json([answer for one in asked for answer in one.answers])
     return code
@@ -246,30 +246,30 @@ async def _sync_decided(decided: Sequence[Asked], opened: OpenWorkspace) -> int:
 # -- in an editor ------------------------------------------------------------------
 
 
-def _edit(asked: Asked) -> int:
-    """Open the conflict file; the workspace is not held meanwhile."""
-    editor = resolving.persons_editor(os.environ)
-    holder = holder_of(asked.workspace.private)
-    with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        found = asyncio.run(_conflict(asked, opened, holder))
-    if isinstance(found, int):
-        return found
-    path = _file_of(found, asked)
-    resolving.run_and_wait([*editor, str(path)], path)
-    with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        return asyncio.run(_take_edited(asked, opened, holder, path))
+def _edit(asked: Asked, tool: str | None) -> int:
+    """Open the conflict file, or a merge tool on the three texts, whose result it gets.
 
-
-def _edit_with(tool: str, asked: Asked) -> int:
-    """Open a merge tool on the three texts; its result becomes the conflict file."""
+    The workspace is not held meanwhile.
+    """
     # before anything is written
-    resolving.tool_command(tool, dict.fromkeys(resolving.PLACES, Path()))
+    if tool:
+        resolving.tool_command(tool, dict.fromkeys(resolving.PLACES, Path()))
+    editor = () if tool else resolving.persons_editor(os.environ)
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict(asked, opened, holder))
     if isinstance(found, int):
         return found
-    path = _file_of(found, asked)
+    path = found.path
+    if path is None:
+        raise errors.FolderError(
+            f"{asked.section.folder}/{asked.slug} has no conflict file to edit",
+            hint="move what has its name away, or use --mine, --wiki or --both",
+        )
+    if not tool:
+        resolving.run_and_wait([*editor, str(path)], path)
+        with open_workspace(asked.workspace, is_held=holder is None) as opened:
+            return asyncio.run(_take_edited(asked, opened, holder, path))
     with resolving.tool_files(found) as files:
         result = files["result"]
         resolving.run_and_wait(resolving.tool_command(tool, files), result)
@@ -287,15 +287,6 @@ def _edit_with(tool: str, asked: Asked) -> int:
                 resolving.write_settled(opened, asked.section, asked.slug, text)
             )
             return asyncio.run(_take_edited(asked, opened, holder, path))
-
-
-def _file_of(conflict: resolving.FoundConflict, asked: Asked) -> Path:
-    if conflict.path is None:
-        raise errors.FolderError(
-            f"{asked.section.folder}/{asked.slug} has no conflict file to edit",
-            hint="move what has its name away, or use --mine, --wiki or --both",
-        )
-    return conflict.path
 
 
 async def _take_edited(

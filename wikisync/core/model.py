@@ -87,18 +87,15 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
 }
 """Every extension that makes a file of a wiki repository a page."""
 
-_SIMPLE: Mapping[str, Format] = {
-    extension: known
-    for known, extensions in EXTENSIONS.items()
-    for extension in extensions
-    if extension.count(".") == 1
-}
-_COMPOUND: Mapping[str, Format] = {
-    extension: known
-    for known, extensions in EXTENSIONS.items()
-    for extension in extensions
-    if extension.count(".") == 2
-}
+_SIMPLE, _COMPOUND = (
+    {
+        extension: known
+        for known, extensions in EXTENSIONS.items()
+        for extension in extensions
+        if extension.count(".") == dots
+    }
+    for dots in (1, 2)
+)
 
 WRITABLE_FORMATS = frozenset(
     {Format.MARKDOWN, Format.RDOC, Format.ASCIIDOC, Format.ORG}

@@ -41,7 +41,7 @@ from wikisync.workspace.configured import (
 from wikisync.workspace.creating import refuse_folder, write_config
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.identity import service_of
-from wikisync.workspace.opening import OpenWorkspace, WikiCycles, open_workspace
+from wikisync.workspace.opening import WikiCycles, open_workspace
 from wikisync.workspace.pulled import Pulled, PulledWiki, missing_pages, pull_all
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import SyncRequest, SyncRun, sync_workspace
@@ -94,11 +94,11 @@ async def clone(
                 waits=True,
                 patience=Patience(remote_span_s=REMOTE_SPAN_S),
             )
-            clones = [
-                _WikiClone(opened, sections[wiki.owner], client, options, wiki)
-                for wiki in found.wikis
-                if wiki.owner in sections
-            ]
+            clones: list[_WikiClone] = []
+            for wiki in found.wikis:
+                if section := sections.get(wiki.owner):
+                    clones.append(_WikiClone(opened, section, client, options))
+                    clones[-1].wiki = wiki
             try:
                 pulled = await pull_all(client, clones, progress, waits=True)
             except errors.WikisyncError:
@@ -120,17 +120,7 @@ async def clone(
 
 class _WikiClone(WikiCycles):
     is_paused = False
-
-    def __init__(
-        self,
-        opened: OpenWorkspace,
-        section: WikiSection,
-        client: Client,
-        options: CycleOptions,
-        wiki: discovery.FoundWiki,
-    ) -> None:
-        super().__init__(opened, section, client, options)
-        self.wiki = wiki
+    wiki: discovery.FoundWiki
 
     def pulled(self) -> PulledWiki:
         """What all cycles did, and what is left to a person; Halted by a stop."""

@@ -16,7 +16,7 @@ from wikisync.core.messages import Progress
 from wikisync.core.model import Problem, Slug, WikiOwner, some_of
 from wikisync.site.model import WikiSource
 from wikisync.workspace.discovery import FoundWiki
-from wikisync.workspace.runner import Runner, WikiWork
+from wikisync.workspace.runner import Runner, ShownWork
 from wikisync.workspace.sentences import problem_as_json
 
 NAMES_SHOWN_MAX = 10
@@ -111,11 +111,10 @@ class Pulled(Struct):
         return (*self.missing, *failed)
 
 
-class Pull(WikiWork, Protocol):
+class Pull(ShownWork, Protocol):
     """Reads one wiki."""
 
     wiki: FoundWiki
-    progress: Progress
 
     def pulled(self) -> PulledWiki | Problem:
         """What came of it; a problem where nothing is to show, or Halted."""
@@ -133,14 +132,7 @@ async def pull_all(
 
     Raises where a named wiki is not available, or the service is away.
     """
-    of_wikis = Progress()
-    if len(pulls) == 1:
-        pulls[0].progress = progress
-    else:
-        of_wikis = progress
-        of_wikis.start("read wikis", len(pulls))
-    runner = Runner(pulls, client, on_status=lambda _wiki: of_wikis.advance())
-    await runner.run_to_rest(waits=waits)
+    runner = await Runner.to_rest(pulls, client, progress, "read wikis", waits=waits)
     if runner.outage is not None:
         raise runner.outage.error
     pulled = Pulled()

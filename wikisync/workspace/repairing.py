@@ -189,9 +189,8 @@ async def undo(
                 return Undo(section, folder, sync, there, pages)
             work = _UndoneSync(opened, section, client, CycleOptions(pages=sync.names))
             work.last = sync
-            with credentials.messages.progress() as work.progress:
-                runner = Runner([work], client)
-                await runner.run_to_rest()
+            with credentials.messages.progress() as progress:
+                runner = await Runner.to_rest([work], client, progress, "undo")
             work.synced.failure = runner.wikis[work.name].failure
         credentials.messages.problems(say_attention(opened, [work.synced]))
         return Undo(section, folder, sync, planned.there, work.undone, work.synced)

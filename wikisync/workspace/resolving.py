@@ -68,22 +68,6 @@ def pieces_again(known: WikiState, slug: Slug) -> Sequence[conflict.Piece]:
     return merged.pieces
 
 
-async def take_text(
-    opened: OpenWorkspace, section: WikiSection, slug: Slug, text: str
-) -> None:
-    """Make the text the page; PreconditionFailed where that is saved all the time."""
-    known = opened.known(section)
-    # the service is not asked: the record holds the wiki's text of the conflict
-    cycle = Cycle(RememberedWiki(known), opened.local(section), known)
-    await Holds(cycle).settle(slug, known.conflict_files()[slug], text)
-    if slug in known.conflict_files():
-        raise PreconditionFailed(
-            f"{section.folder}/{slug} was edited after its conflict file was written,"
-            f" in the parts that overlap",
-            hint="its conflict file shows both; resolve it, or run this again",
-        )
-
-
 async def write_settled(
     opened: OpenWorkspace, section: WikiSection, slug: Slug, text: str
 ) -> None:
@@ -102,11 +86,23 @@ async def settle(
     *,
     holder: str | None,
 ) -> None:
-    """Settle a conflict with a text, which whoever holds the workspace finds."""
-    if holder is None:
-        await take_text(opened, section, slug, text)
-    else:
+    """Settle a conflict with a text, which whoever holds the workspace finds.
+
+    PreconditionFailed where the page is saved all the time.
+    """
+    if holder is not None:
         await write_settled(opened, section, slug, text)
+        return
+    known = opened.known(section)
+    # the service is not asked: the record holds the wiki's text of the conflict
+    cycle = Cycle(RememberedWiki(known), opened.local(section), known)
+    await Holds(cycle).settle(slug, known.conflict_files()[slug], text)
+    if slug in known.conflict_files():
+        raise PreconditionFailed(
+            f"{section.folder}/{slug} was edited after its conflict file was written,"
+            f" in the parts that overlap",
+            hint="its conflict file shows both; resolve it, or run this again",
+        )
 
 
 class FoundConflict(Struct, frozen=True):
@@ -152,14 +148,18 @@ PLACES = ("base", "here", "wiki", "result")
 """What stands in braces in a merge tool's command for each of its files."""
 
 
-def tool_command(command: str, files: Mapping[str, Path]) -> Sequence[str]:
-    """A merge tool's words (``meld {here} {result} {wiki}``) with its files."""
+def _words(command: str, named: str) -> Sequence[str]:
     try:
-        words = shlex.split(command)
+        return shlex.split(command)
     except ValueError as exc:
         raise UsageError(
-            f"--tool cannot be read: {exc}", hint="close its quotation marks"
+            f"{named} cannot be read: {exc}", hint="close its quotation marks"
         ) from exc
+
+
+def tool_command(command: str, files: Mapping[str, Path]) -> Sequence[str]:
+    """A merge tool's words (``meld {here} {result} {wiki}``) with its files."""
+    words = _words(command, "--tool")
     if not any("{result}" in word for word in words[1:]):
         raise UsageError(
             "--tool has no place for the result",
@@ -188,13 +188,7 @@ def tool_files(found: FoundConflict) -> Iterator[Mapping[str, Path]]:
 def persons_editor(environment: Mapping[str, str]) -> Sequence[str]:
     """The person's editor; UsageError where there is none."""
     named = environment.get("VISUAL") or environment.get("EDITOR") or ""
-    try:
-        words = shlex.split(named)
-    except ValueError as exc:
-        raise UsageError(
-            f"VISUAL or EDITOR cannot be read: {exc}", hint="close its quotation marks"
-        ) from exc
-    if words:
+    if words := _words(named, "VISUAL or EDITOR"):
         return words
     for name in EDITORS:
         if found := shutil.which(name):

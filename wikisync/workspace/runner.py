@@ -20,7 +20,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from enum import IntEnum, auto
@@ -28,6 +28,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from wikisync.core.messages import Progress
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, plain_errors
 from wikisync.errors import RemoteError, SyncError, WikisyncError
 from wikisync.workspace.failures import (
@@ -110,6 +111,12 @@ class WikiWork(Protocol):
 
     async def cycle(self, scope: ScanScope) -> CycleOutcome:
         """Run one cycle."""
+
+
+class ShownWork(WikiWork, Protocol):
+    """Work that says how far it is."""
+
+    progress: Progress
 
 
 class WikiRun(Struct):
@@ -296,6 +303,27 @@ class Runner:
         async with asyncio.TaskGroup() as group:
             while True:
                 await self._begin_next(group)
+
+    @classmethod
+    async def to_rest(
+        cls,
+        works: Sequence[ShownWork],
+        service: Service,
+        progress: Progress,
+        label: str,
+        *,
+        waits: bool = False,
+    ) -> Runner:
+        """Run each to its rest; the progress is that of the one, or counts the many."""
+        of_wikis = Progress()
+        if len(works) == 1:
+            works[0].progress = progress
+        else:
+            of_wikis = progress
+            of_wikis.start(label, len(works))
+        runner = cls(works, service, on_status=lambda _wiki: of_wikis.advance())
+        await runner.run_to_rest(waits=waits)
+        return runner
 
     async def run_to_rest(self, *, waits: bool = False) -> None:
         """Work until nothing is due, or the service is lost: each wiki to its rest.

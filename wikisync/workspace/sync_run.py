@@ -11,7 +11,7 @@ from msgspec import Struct
 from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.config.sections import WikiSection
-from wikisync.core.messages import Messages, Progress
+from wikisync.core.messages import Messages
 from wikisync.core.model import Problem, Slug, is_named, some_of
 from wikisync.site.preview.writing import WikiDesk
 from wikisync.sync.base.state import WikiState
@@ -186,27 +186,20 @@ async def _each(
     """Some wikis at a time, until the service is away or refuses the token."""
     works = [_OneSync(opened, client, request, *one) for one in wanted]
 
-    async def is_run(works: Sequence[_OneSync], progress: Progress) -> bool:
-        runner = Runner(works, client, on_status=lambda _wiki: progress.advance())
-        await runner.run_to_rest(waits=request.waits)
+    async def is_run(works: Sequence[_OneSync]) -> bool:
+        with messages.progress() as progress:
+            given = works, client, progress, "sync wikis"
+            runner = await Runner.to_rest(*given, waits=request.waits)
         for work in works:
             work.end(runner.wikis[work.name], runner.outage)
         return runner.outage is None
 
-    with messages.progress() as progress:
-        of_wikis = Progress()
-        if len(works) == 1:
-            works[0].progress = progress
-        else:
-            of_wikis = progress
-            of_wikis.start("sync wikis", len(works))
-        goes_on = await is_run(works, of_wikis)
+    goes_on = await is_run(works)
     # a person can answer one question at a time
     for work in works:
         if work.only_here and goes_on:
             work.ask(messages)
-            with messages.progress() as work.progress:
-                goes_on = await is_run([work], Progress())
+            goes_on = await is_run([work])
     done = [work.synced for work in works if work.is_done]
     for synced in done:
         if synced.has_other_folder:
