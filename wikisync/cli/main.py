@@ -171,7 +171,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show(sys.stdout)
         return int(ExitCode.DONE)
     except click.ClickException as error:
-        console.error(in_our_words(error))
+        # as our other errors are said; click lists choices in lines of their own
+        message = " ".join(error.format_message().split()).rstrip(".")
+        ctx = error.ctx if isinstance(error, click.UsageError) else None
+        hint = f"see {ctx.command_path if ctx else 'wikisync'} --help"
+        console.error(UsageError(message[:1].lower() + message[1:], hint=hint))
         return int(ExitCode.USAGE)
     except (KeyboardInterrupt, click.Abort):
         console.note("interrupted; run the same command again to continue")
@@ -234,16 +238,6 @@ def lacks_memory(error: BaseException) -> bool:
         return any(map(lacks_memory, error.exceptions))
     said = str(error).lower()
     return isinstance(error, MemoryError) or any(words in said for words in _OF_MEMORY)
-
-
-def in_our_words(error: click.ClickException) -> UsageError:
-    """What click says about a command line, as our other errors are said."""
-    # it lists choices in lines of their own
-    message = " ".join(error.format_message().split()).rstrip(".")
-    command = "wikisync"
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        command = error.ctx.command_path
-    return UsageError(message[:1].lower() + message[1:], hint=f"see {command} --help")
 
 
 def _forget_stdout() -> None:

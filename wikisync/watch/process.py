@@ -25,6 +25,7 @@ from wikisync.config.trust import OWN_KEYS, refuse_unagreed
 from wikisync.core.layout import LOG_FILE
 from wikisync.core.system.file_status import status_at
 from wikisync.core.system.private import make_private_file, make_private_folder
+from wikisync.core.system.running import stop_signal
 from wikisync.core.terminal import VisibleLines, visible_line
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.folder.safe_open import folder_error
@@ -147,22 +148,6 @@ class WatchRequest(Struct, frozen=True):
         return replace(workspace, config=replace(workspace.config, sync=sync))
 
 
-class _Signals:
-    def __init__(self) -> None:
-        self.stopped, self.reload = asyncio.Event(), asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._loop.add_signal_handler(number, self._stop)
-        self._loop.add_signal_handler(signal.SIGHUP, self.reload.set)
-
-    def _stop(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._loop.remove_signal_handler(number)
-        self.stopped.set()
-        # every change is journaled before it is made, so that this is safe
-        self._loop.call_later(STOP_S, os._exit, int(ExitCode.DONE))
-
-
 async def watch_workspace(
     credentials: Credentials, start: Path, request: WatchRequest
 ) -> None:
@@ -170,7 +155,7 @@ async def watch_workspace(
     allow_descriptors()
     workspace, before = request.applied(find_workspace(start)), None
     process, messages = _Process(credentials, request), credentials.messages
-    while not process.signals.stopped.is_set():
+    while not process.stopped.is_set():
         try:
             with logging_to(workspace.private, request.log_format):
                 following = await process.watch(workspace)
@@ -202,13 +187,18 @@ class _Process:
     def __init__(self, credentials: Credentials, request: WatchRequest) -> None:
         self.credentials, self.request = credentials, request
         self.messages = credentials.messages
-        self.signals, self.notifier = _Signals(), Notifier(os.environ)
+        self.notifier, self.reload = Notifier(os.environ), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        # every change is journaled before it is made, so that this is safe
+        end = partial(loop.call_later, STOP_S, os._exit, int(ExitCode.DONE))
+        self.stopped = stop_signal(end)
+        loop.add_signal_handler(signal.SIGHUP, self.reload.set)
 
     async def watch(self, workspace: ConfiguredWorkspace) -> ConfiguredWorkspace:
         """Watch under one configuration; the one to go on with."""
         refuse_unagreed(workspace.root, workspace.config, os.environ, keys=OWN_KEYS)
         await self._wait_for_others(workspace)
-        if self.signals.stopped.is_set():
+        if self.stopped.is_set():
             return workspace
         async with AsyncExitStack() as stack:
             stack.enter_context(noting_halts(workspace.root))
@@ -250,7 +240,7 @@ class _Process:
     async def _wait_for_others(self, workspace: ConfiguredWorkspace) -> None:
         """Wait until a sync or the like has ended; another watch does not."""
         is_reported = False
-        while not self.signals.stopped.is_set():
+        while not self.stopped.is_set():
             holder = holder_of(workspace.private)
             if holder is None or holder.startswith(WATCH):
                 return
@@ -258,7 +248,7 @@ class _Process:
                 self.messages.note(f"waiting for another wikisync to finish: {holder}")
                 is_reported = True
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.signals.stopped.wait(), HELD_SCAN_S)
+                await asyncio.wait_for(self.stopped.wait(), HELD_SCAN_S)
 
     @asynccontextmanager
     async def _previewing(self, workspace: ConfiguredWorkspace) -> AsyncIterator[None]:
@@ -294,9 +284,9 @@ class _Process:
         async with asyncio.TaskGroup() as group:
             working = group.create_task(watch.run())
             anew = group.create_task(self._begin_anew(watch, workspace))
-            stop = group.create_task(self.signals.stopped.wait())
+            stop = group.create_task(self.stopped.wait())
             while True:
-                reload = group.create_task(self.signals.reload.wait())
+                reload = group.create_task(self.reload.wait())
                 await asyncio.wait({stop, reload}, return_when=asyncio.FIRST_COMPLETED)
                 reload.cancel()
                 following = self._reread(workspace)
@@ -309,10 +299,10 @@ class _Process:
 
     def _reread(self, workspace: ConfiguredWorkspace) -> ConfiguredWorkspace | None:
         """The configuration to go on with; None where the new one is wrong."""
-        if self.signals.stopped.is_set():
+        if self.stopped.is_set():
             self.notifier.stopping()
             return workspace
-        self.signals.reload.clear()
+        self.reload.clear()
         self.notifier.reloading()
         try:
             new = self.request.applied(find_workspace(workspace.root))
@@ -344,4 +334,4 @@ class _Process:
             now = (status_at(workspace.root / FILE_NAME), status_at(path), turn)
             if now != tried and (is_lost or turn or status_at(path) != before):
                 tried = now
-                self.signals.reload.set()
+                self.reload.set()

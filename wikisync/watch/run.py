@@ -358,17 +358,14 @@ class Watch:
                         # it may wait for the folder, which may be back
                         run.not_before = 0.0
                     if hint.is_everything or names or root in hint.paths:
-                        self._see_files(names)
+                        # a picture, or anything where no names are given
+                        is_file = any(parse_path(name) is None for name in names)
+                        if self._site is not None and (is_file or not names):
+                            self._site.change()
                         known = None if hint.is_everything else names or None
                         self.runner.request_cycle(
                             wiki.name, runner.ScanScope.FOLDER, known
                         )
-
-    def _see_files(self, names: Sequence[str]) -> None:
-        """Rebuild the site for a picture, or for anything where no names are given."""
-        is_file = not names or any(parse_path(name) is None for name in names)
-        if self._site is not None and is_file:
-            self._site.change()
 
 
 def _is_wanted(path: str) -> bool:
@@ -508,8 +505,7 @@ class PublishedSite:
             options,
             cache=folders.cache_folder(shown, "site", os.environ),
             keep=config.site.keep,
-            bucket=folders.bucket_of(shown, config),
-            after=folders.after_command(shown, config),
+            **folders.after_publishing(shown, config),
         )
         if published.is_switched:
             log.info("the site %s is up to date", config.site.output)

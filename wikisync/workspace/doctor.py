@@ -180,7 +180,13 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
         here = asyncio.run(opened.local(wiki).snapshot())
         is_other = opened.match_of(wiki) is FolderMatch.OTHER
     except (FolderError, Halted) as error:
-        yield _lost(opened, wiki, error)
+        # what guards a sync against it does not once a person said to go on
+        is_empty = isinstance(error, Halted) or not folder.exists()
+        if opened.is_adopting and is_empty:
+            sentence = "no pages here; the next sync downloads them again"
+            yield Finding(Grade.FINE, f"{name}: {sentence}")
+        else:
+            yield Finding.of(error, at=name)
         return
     yield Finding(Grade.FINE, f"{name}: {counted(len(here.pages), 'page')} here")
     if is_other:
@@ -212,17 +218,6 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             f"{name}: the last sync had a problem: {problem_now}",
             f"see {command_line('status', name)}",
         )
-
-
-def _lost(
-    opened: OpenWorkspace, wiki: WikiSection, error: FolderError | Halted
-) -> Finding:
-    # what guards a sync against it does not once a person said to go on
-    is_gone = not opened.workspace.folder_of(wiki).exists()
-    if opened.is_adopting and (is_gone or isinstance(error, Halted)):
-        sentence = "no pages here; the next sync downloads them again"
-        return Finding(Grade.FINE, f"{wiki.folder}: {sentence}")
-    return Finding.of(error, at=wiki.folder)
 
 
 # -- the service -------------------------------------------------------------------

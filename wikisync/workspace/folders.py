@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -349,8 +350,7 @@ def build(
                 options,
                 cache=cache,
                 keep=config.site.keep if config else KEEP_DEFAULT,
-                bucket=bucket_of(shown, config),
-                after=after_command(shown, config),
+                **after_publishing(shown, config),
                 may_leave=may_leave,
                 progress=progress,
             )
@@ -372,20 +372,19 @@ def build(
     return Built(index, report, problems, books, is_switched)
 
 
-def after_command(shown: ShownFolder, config: Config | None) -> AfterCommand | None:
-    """The command of ``[site] after``, agreed to; it runs without the token."""
-    if config is None or shown.workspace is None or not config.site.after:
-        return None
-    refuse_unagreed(shown.workspace, config, os.environ, keys={"site.after"})
-    return AfterCommand(config.site.after, shown.workspace, os.environ)
+def after_publishing(shown: ShownFolder, config: Config | None) -> Mapping[str, Any]:
+    """The bucket and the command of ``[site]``, agreed to, where there are any.
 
-
-def bucket_of(shown: ShownFolder, config: Config | None) -> str:
-    """The address in ``[site] bucket``, agreed to; empty for none."""
-    if config is None or shown.workspace is None or not config.site.bucket:
-        return ""
-    refuse_unagreed(shown.workspace, config, os.environ, keys={"site.bucket"})
-    return config.site.bucket
+    The command runs without the token.
+    """
+    if config is None or shown.workspace is None:
+        return {}
+    refuse_unagreed(
+        shown.workspace, config, os.environ, keys={"site.after", "site.bucket"}
+    )
+    words, workspace = config.site.after, shown.workspace
+    after = AfterCommand(words, workspace, os.environ) if words else None
+    return {"bucket": config.site.bucket, "after": after}
 
 
 # -- the cache of an export --------------------------------------------------------

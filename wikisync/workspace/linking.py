@@ -252,7 +252,22 @@ class TranslatedWiki:
             return page
         content, placed = await _parsed(lambda: to_wiki(page, files))
         if is_sent:
-            await self._refuse_composed(page, wanted, placed)
+            # A name that the format puts together stands nowhere to be replaced.  One
+            # that the wiki has already is no worse than it was: the file may be in its
+            # repository.
+            composed = {
+                target: held.path
+                for target, held in wanted.items()
+                if isinstance(held, LooseFile) and target not in placed
+            }
+            agreed = await self._agreed_targets(page) if composed else ()
+            for target in composed.keys() - set(agreed):
+                raise Rejected(
+                    f"{page.slug} links to {composed[target]} with a path built from"
+                    f" attributes or macros, and the file has another path on the wiki",
+                    hint="write the full path in the link, without :imagesdir: or"
+                    " {...}",
+                )
             for target in placed:
                 held = wanted[target]
                 if isinstance(held, LooseFile):
@@ -424,29 +439,6 @@ class TranslatedWiki:
     async def _agreed_targets(self, page: Page) -> Sequence[LinkTarget]:
         agreed = replace(page, content=self._state.text(page.slug) or "")
         return await _targets(agreed)
-
-    async def _refuse_composed(
-        self,
-        page: Page,
-        wanted: Mapping[LinkTarget, _Held],
-        placed: Collection[LinkTarget],
-    ) -> None:
-        """Send no new link to a file whose name is put together by the format."""
-        # It stands nowhere to be replaced.  One that the wiki has already is no worse
-        # than it was: the file may be in its repository.
-        composed = {
-            target: held.path
-            for target, held in wanted.items()
-            if isinstance(held, LooseFile) and target not in placed
-        }
-        if not composed:
-            return
-        for target in composed.keys() - set(await self._agreed_targets(page)):
-            raise Rejected(
-                f"{page.slug} links to {composed[target]} with a path built from"
-                f" attributes or macros, and the file has another path on the wiki",
-                hint="write the full path in the link, without :imagesdir: or {...}",
-            )
 
     async def _scan(self) -> Mapping[str, _Held]:
         known, found = self._state.attachments(), dict[str, _Held]()

@@ -154,10 +154,14 @@ async def undo(
         wikis = (
             [planned.section] if planned else workspace.wikis([wiki] if wiki else ())
         )
-        found = _last_synced(opened, wikis)
-        if found is None:
+        syncs = [
+            (section, sync)
+            for section in wikis
+            if (sync := opened.known(section).last_sync()) is not None
+        ]
+        if not syncs:
             return None
-        section, sync = found
+        section, sync = max(syncs, key=lambda one: one[1].at)
         if planned is not None and sync.number != planned.sync.number:
             raise SyncError(
                 f"{section.folder} was synced meanwhile",
@@ -205,15 +209,3 @@ class _UndoneSync(opening.WikiCycles):
     async def _begin(self, wiki: opening.SyncedWiki) -> None:
         local, there, now = wiki.local, await wiki.remote.snapshot(), time.time()
         self.undone = await undo_sync(local, wiki.known, self.last, there, now)
-
-
-def _last_synced(
-    opened: opening.OpenWorkspace, wikis: Sequence[WikiSection]
-) -> tuple[WikiSection, LastSync] | None:
-    """The wiki that a sync changed last, and that sync."""
-    syncs = [
-        (section, sync)
-        for section in wikis
-        if (sync := opened.known(section).last_sync()) is not None
-    ]
-    return max(syncs, key=lambda one: one[1].at, default=None)

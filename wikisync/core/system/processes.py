@@ -76,7 +76,7 @@ def python_worker(
     return [sys.executable, *modes, _BEGIN, json.dumps(start), str(target), *words]
 
 
-def start_worker(command: Sequence[str], *, stderr: Stream = DEVNULL) -> Child:
+def start_worker(command: Sequence[str]) -> Child:
     """Start a worker with pipes for its input and output (``worker.Worker``)."""
     return subprocess.Popen(  # noqa: S603 - our own interpreter and files
         command,
@@ -84,7 +84,7 @@ def start_worker(command: Sequence[str], *, stderr: Stream = DEVNULL) -> Child:
         env={name: os.environ[name] for name in WORKER_VARIABLES if name in os.environ},
         stdin=PIPE,
         stdout=PIPE,
-        stderr=stderr,
+        stderr=DEVNULL,
     )
 
 

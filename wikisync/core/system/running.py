@@ -6,7 +6,7 @@ back a watch grows with each edit.
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,8 +29,11 @@ async def beside(*works: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
         raise failure
 
 
-def stop_signal() -> asyncio.Event:
-    """What the first SIGINT or SIGTERM sets; a second one ends the process at once."""
+def stop_signal(then: Callable[[], object] = lambda: None) -> asyncio.Event:
+    """What the first SIGINT or SIGTERM sets; a second one ends the process at once.
+
+    ``then`` is called by the first.
+    """
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
     signals = (signal.SIGINT, signal.SIGTERM)
 
@@ -38,6 +41,7 @@ def stop_signal() -> asyncio.Event:
         for number in signals:
             loop.remove_signal_handler(number)
         stopped.set()
+        then()
 
     for number in signals:
         loop.add_signal_handler(number, stop)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
 import msgspec
 
@@ -73,7 +73,6 @@ class Worker(Generic[AnswerT]):
         wait_seconds_max: float,
         answer_bytes_max: int = FRAME_BYTES_MAX,
         is_spent: Callable[[AnswerT], bool] = lambda _: False,
-        stderr: processes.Stream = processes.DEVNULL,
     ) -> None:
         """Start nothing yet; after an answer that ``is_spent`` the process is ended."""
         self._command = command
@@ -82,7 +81,6 @@ class Worker(Generic[AnswerT]):
         self._wait_seconds_max = wait_seconds_max
         self._answer_bytes_max = answer_bytes_max
         self._is_spent = is_spent
-        self._stderr = stderr
         self._process: processes.Child | None = None
         self._is_broken_off = False
         self._lock = threading.Lock()
@@ -99,10 +97,19 @@ class Worker(Generic[AnswerT]):
         message = self._encode(job)
         with self._lock:
             process = self._running()
+            source, target = processes.worker_streams(process)
             deadline = Deadline(process, self._wait_seconds_max)
             try:
                 with deadline:
-                    answer = self._converse(process, message, reply, deadline)
+                    write_frame(target, message)
+                    while True:
+                        answer = self._read(source)
+                        replied = reply(answer)
+                        if replied is None:
+                            break
+                        if replied is not MORE:
+                            write_frame(target, self._encode(replied))
+                        deadline.put_off()
             except (OSError, EOFError) as exc:
                 code = self._end(LAST_WORD_SECONDS_MAX)
                 reason = "it ended without an answer"
@@ -151,31 +158,15 @@ class Worker(Generic[AnswerT]):
         with self._lock:
             self._end(seconds)
 
-    def _converse(
-        self,
-        process: processes.Child,
-        message: bytes,
-        reply: Callable[[AnswerT], object | None],
-        deadline: Deadline,
-    ) -> AnswerT:
-        source, target = processes.worker_streams(process)
-        write_frame(target, message)
-        while True:
-            try:
-                body = read_frame(source, self._answer_bytes_max)
-            except ValueError as exc:
-                most = self._answer_bytes_max
-                raise _Garbled(f"its answer is over {most} B") from exc
-            try:
-                answer = self._answers.decode(body)
-            except (ValueError, msgspec.MsgspecError) as exc:
-                raise _Garbled("its answer cannot be read") from exc
-            replied = reply(answer)
-            if replied is None:
-                return answer
-            if replied is not MORE:
-                write_frame(target, self._encode(replied))
-            deadline.put_off()
+    def _read(self, source: IO[bytes]) -> AnswerT:
+        try:
+            body = read_frame(source, self._answer_bytes_max)
+        except ValueError as exc:
+            raise _Garbled(f"its answer is over {self._answer_bytes_max} B") from exc
+        try:
+            return self._answers.decode(body)
+        except (ValueError, msgspec.MsgspecError) as exc:
+            raise _Garbled("its answer cannot be read") from exc
 
     def _running(self) -> processes.Child:
         """The process, or the one that follows it."""
@@ -183,7 +174,7 @@ class Worker(Generic[AnswerT]):
             return self._process
         self._end()
         try:
-            process = processes.start_worker(self._command, stderr=self._stderr)
+            process = processes.start_worker(self._command)
         except OSError as exc:
             raise WorkerNotStarted(exc.strerror or str(exc)) from exc
         self._process = process
