@@ -109,7 +109,7 @@ async def seen(replica: WikiReplica) -> dict[str, str]:
 
 def again(replica: WikiReplica, wiki: Wiki, file: Path, tag: str) -> WikiReplica:
     """The replica of the next process."""
-    pages = replica._known.pages
+    pages = replica._known.scanned.pages
     return WikiReplica(wiki, tag=tag, pages=pages, trees=TreeCache(file))
 
 

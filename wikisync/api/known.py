@@ -87,11 +87,6 @@ class KnownPages:
         return "" if self.again or self.mark.late else self.mark.etag
 
     @property
-    def pages(self) -> Mapping[model.Slug, model.PageState]:
-        """What the last scan saw."""
-        return self.scanned.pages
-
-    @property
     def scanned(self) -> model.Snapshot:
         """What the last scan saw, without its texts."""
         return self._scanned or model.Snapshot(pages={})
@@ -145,7 +140,7 @@ class KnownPages:
     def namesakes(self, slug: model.Slug) -> int:
         """How many pages of the last scan the service takes for this one (Q5)."""
         if self._names is None:
-            self._names = Counter(map(str.casefold, self.pages))
+            self._names = Counter(map(str.casefold, self.scanned.pages))
         return self._names[slug.casefold()]
 
     def is_free(self, slug: model.Slug) -> bool:
@@ -159,7 +154,7 @@ class KnownPages:
         """
         if self._scanned is None or slug in self._written:
             return
-        before = self.pages.get(slug)
+        before = self.scanned.pages.get(slug)
         if before is None or digest not in {None, before.digest}:
             self.again.add(slug)
 

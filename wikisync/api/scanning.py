@@ -178,7 +178,7 @@ class Scanning:
         for slug in touched:
             if slug in odd:
                 raise Unexplained(f"{slug} had a problem")
-            if known.namesakes(slug) > (slug in known.pages):
+            if known.namesakes(slug) > (slug in known.scanned.pages):
                 raise Unexplained(f"{slug} differs from another page in case alone")
 
     async def _read_changed(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import asdict
@@ -20,9 +20,6 @@ from wikisync.site.model import BookFormat, BookRequest, BuildReport, PdfEngine
 from wikisync.workspace import folders
 from wikisync.workspace.page_files import parse_settings
 from wikisync.workspace.sentences import counted, problem_as_json
-
-if TYPE_CHECKING:
-    from wikisync.workspace.exporting import Exported
 
 BROKEN_LINKS_SHOWN_MAX = 20
 _FORMATS: dict[str, BookFormat] = {"single": "html", "pdf": "pdf", "epub": "epub"}
@@ -110,7 +107,7 @@ def book_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_request
 
 
-def site_summary(done: folders.Built | Exported, pages: str) -> str:
+def site_summary(done: folders.Built, pages: str) -> str:
     """What was done, and each place where something is, once."""
     report = done.report
     links = counted(len(report.broken_links), "broken link")
@@ -140,7 +137,7 @@ def show_broken_links(
         show(f"and {more} more broken links; --json lists all")
 
 
-def site_as_json(done: folders.Built | Exported) -> dict[str, object]:
+def site_as_json(done: folders.Built) -> dict[str, object]:
     """What a build or an export did, for programs."""
     report = done.report
     return {

@@ -35,7 +35,7 @@ from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.report import read_health
 from wikisync.workspace import configured, restoring
 from wikisync.workspace.failures import is_of_all
-from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, read_workspace
 from wikisync.workspace.sentences import local_time
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.status import (
@@ -77,9 +77,7 @@ def status(
     """
     workspace = configured.find_workspace(start).without(excluded)
     chosen = workspace.wikis(wikis) if wikis else workspace.config.synced_wikis
-    with open_workspace(
-        workspace, is_read_only=True, allows_network_disk=True
-    ) as opened:
+    with read_workspace(workspace) as opened:
         found = asyncio.run(_scan(opened, chosen, credentials, offline=offline))
         notices = list(opened.notices())
     _show_status(console, workspace, found, notices)
@@ -199,9 +197,7 @@ def diff(
     """
     workspace = configured.find_workspace(start)
     wanted = wanted_pages(workspace, pages)
-    with open_workspace(
-        workspace, is_read_only=True, allows_network_disk=True
-    ) as opened:
+    with read_workspace(workspace) as opened:
         on_wiki = None if base else _from_wiki(opened, wanted, credentials)
         shown = asyncio.run(on_wiki or _since_base(opened, wanted))
     different = [one for one in shown if one.old != one.new]
@@ -343,9 +339,7 @@ def log(
     PAGE is a page's file, FOLDER/SLUG, or a folder.
     """
     workspace = configured.find_workspace(start)
-    with open_workspace(
-        workspace, is_read_only=True, allows_network_disk=True
-    ) as opened:
+    with read_workspace(workspace) as opened:
         found: list[tuple[WikiSection, LogEntry]] = []
         whole = workspace.wiki_at(page) if page else None
         if revisions:

@@ -20,7 +20,7 @@ from wikisync.folder.workspace import holder_of
 from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, encoded, new_path
 from wikisync.workspace.attention import failure_sentence, waiting_sentences
 from wikisync.workspace.configured import ConfiguredWorkspace
-from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.opening import read_workspace
 from wikisync.workspace.restoring import DIGITS, read_revisions
 from wikisync.workspace.sentences import local_time
 from wikisync.workspace.service import Credentials
@@ -114,9 +114,7 @@ class Agent(Struct, eq=False):
         """Who changed a page on the wiki, and what the sync did with it."""
         section, slug = self._named(page)
         count = min(max(limit, 1), HISTORY_MAX)
-        with open_workspace(
-            self.workspace, is_read_only=True, allows_network_disk=True
-        ) as opened:
+        with read_workspace(self.workspace) as opened:
             slug = opened.page_of(section, slug)
             events = opened.known(section).events(count, slug)
             answer: Answer = {
@@ -300,9 +298,7 @@ class Agent(Struct, eq=False):
             )
 
     async def _waiting(self, section: WikiSection, file: ListedFile) -> str:
-        with open_workspace(
-            self.workspace, is_read_only=True, allows_network_disk=True
-        ) as opened:
+        with read_workspace(self.workspace) as opened:
             name, known = opened.page_of(section, file.slug), opened.known(section)
             # what both sides agreed on waits for nobody; a status reads all pages
             is_agreed = known.text(name) == self._text(section, file)

@@ -27,7 +27,7 @@ from wikisync.site.model import NO_BOOKS, BookRequest
 from wikisync.site.output import open_output
 from wikisync.site.theme import load_theme
 from wikisync.workspace.discovery import Selection, find_wikis
-from wikisync.workspace.folders import check_apart, default_cache, held_cache
+from wikisync.workspace.folders import Built, check_apart, default_cache, held_cache
 from wikisync.workspace.identity import service_of
 from wikisync.workspace.keeping import Keeping, KeptWiki
 from wikisync.workspace.mirroring import Mirroring
@@ -39,18 +39,14 @@ COMMENTS_AT_ONCE = 8
 DEFAULT_THEME = "default"
 
 
-class Exported(Struct, frozen=True):
+class Exported(Built, frozen=True, kw_only=True):
     """What one export did."""
 
-    index: Path
     pulled: Pulled
     kept: list[KeptWiki]
     """Wikis of the site that could not be read, and are as they were read last."""
     notes: tuple[Problem, ...]
     """Wikis that are not in the site because there is nothing to publish."""
-    report: model.BuildReport
-    problems: tuple[Problem, ...]
-    books: BookRequest = NO_BOOKS
 
 
 class ExportRequest(Struct, frozen=True):

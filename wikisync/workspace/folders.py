@@ -296,7 +296,7 @@ def editor_command(
 
 
 class Built(Struct, frozen=True):
-    """What one build did."""
+    """What one build did, or an export."""
 
     index: Path
     report: model.BuildReport

@@ -118,7 +118,13 @@ async def find_wiki(
         error = _another_wiki(section, there, wanted, by_id)
     elif now != bound or at_path is None or len(times) > 1:
         if why := await _difference(client, there, known):
-            error = _other_pages(section, there, why)
+            error = Halted(
+                f"{there.owner} (id {there.id}) at {there.service} has other pages"
+                f" ({why}) than the wiki that {section.folder} was synced with; nothing"
+                " was changed",
+                hint="correct wikisync.toml; or, to sync the folder with this one, run:"
+                f" {command_line('adopt', section.folder)}",
+            )
         elif now != bound:
             what = (
                 f"at the last sync the {section.kind} had the id {id_in(bound)} at"
@@ -226,16 +232,6 @@ def _another_wiki(
         f"{section.path} is another {kind} now (id {new}); yours (id {known_id})"
         f" {where}; nothing was changed",
         hint=f"{hint}; or, to sync the folder with the new one, run:"
-        f" {command_line('adopt', section.folder)}",
-    )
-
-
-def _other_pages(section: WikiSection, there: Located, why: str) -> Halted:
-    """What is said where neither history nor texts prove that it is the same wiki."""
-    return Halted(
-        f"{there.owner} (id {there.id}) at {there.service} has other pages ({why}) than"
-        f" the wiki that {section.folder} was synced with; nothing was changed",
-        hint="correct wikisync.toml; or, to sync the folder with this one, run:"
         f" {command_line('adopt', section.folder)}",
     )
 

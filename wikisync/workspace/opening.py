@@ -5,7 +5,7 @@ Every command comes through here, so that the guards of its folder hold for all 
 
 import os
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -392,6 +392,13 @@ def open_workspace(
         if matched is StateMatch.NEW and is_held:
             opened.note_adopted()
         yield opened
+
+
+def read_workspace(
+    workspace: ConfiguredWorkspace,
+) -> AbstractContextManager[OpenWorkspace]:
+    """The workspace for a command that only reads, also from a network's disk."""
+    return open_workspace(workspace, is_read_only=True, allows_network_disk=True)
 
 
 # -- cycles as the runner wants them, and what came of them
