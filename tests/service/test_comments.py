@@ -74,4 +74,4 @@ async def test_comments_on_pages_of_a_group(service: EmbeddedService, api: Api) 
     async with Client(service.url, service.token) as client:
         found = await Wiki(client, owner).list_comments(int(notes.split("/")[-2]))
 
-    assert [one.body for one in found] == ["text"]
+    assert [(one.body, one.project_id) for one in found] == [("text", None)]

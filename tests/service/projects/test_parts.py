@@ -59,3 +59,24 @@ async def test_commit_with_odd_bytes_and_times_is_told(
 
     assert branches.status == 200
     assert branches.json[0]["commit"]["author_name"] == "J\ufffdrg"
+
+
+@pytest.mark.usefixtures("project")
+async def test_no_link_is_followed_and_what_is_no_text_is_for_keeping(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_code("docs/handbook", {"latin.txt": b"gr\xfc\xdfe\n"})
+    git = pygit2.Repository(str(service.running.code(1).repository.path))
+    tip = git.head.peel(pygit2.Commit)
+    tree = git.TreeBuilder(tip.tree)
+    link = git.create_blob(b"LICENSE")
+    tree.insert("link.txt", link, pygit2.enums.FileMode.LINK)
+    author, parents = tip.author, [tip.id]
+    git.create_commit("refs/heads/main", author, author, "", tree.write(), parents)
+
+    text = await api.get("/docs/handbook/-/raw/main/latin.txt")
+    followed = await api.get("/docs/handbook/-/raw/main/link.txt")
+
+    assert text.body == b"gr\xfc\xdfe\n"
+    assert text.headers["Content-Disposition"].startswith("attachment")
+    assert followed.status == 404
