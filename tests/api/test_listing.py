@@ -164,3 +164,43 @@ async def test_service_that_does_not_page_gives_each_record_once(
     play(network, "per_page=2", 1, 2, 3)
     play(network, "per_page=2&page=2", 1, 2, 3)
     assert await ids(listing(client, "per_page=2")) == [1, 2, 3]
+
+
+async def test_empty_part_is_the_last_one_unless_it_names_another(
+    client: Client, network: PlayedNetwork
+) -> None:
+    """Whatever the total: there is nothing behind which one could ask on."""
+    play(network, "page=1", X_Next_Page=2)
+    play(network, "page=2", 1, X_Next_Page=3, X_Total=9)
+    play(network, "page=3", X_Total=9)
+    assert await ids(listing(client)) == [1]
+
+
+@pytest.mark.parametrize("page", ["x", "%C2%B2", "9" * 16, ""])
+async def test_page_that_is_no_number_is_the_first(
+    page: str, client: Client, network: PlayedNetwork
+) -> None:
+    play(network, f"page={page}&per_page=2", 1, 2)
+    play(network, "per_page=2&page=2", 3)
+    assert await ids(listing(client, f"page={page}&per_page=2")) == [1, 2, 3]
+
+
+async def test_what_was_asked_for_stays_in_the_query_of_a_part_that_is_not_named(
+    client: Client, network: PlayedNetwork
+) -> None:
+    query = "search=&name=a&per_page=2"
+    play(network, query, 1, 2)
+    play(network, f"{query}&page=2", 3)
+    assert await ids(listing(client, query)) == [1, 2, 3]
+
+
+async def test_keyset_part_of_records_without_ids_is_refused_as_the_last(
+    client: Client, network: PlayedNetwork
+) -> None:
+    query = "pagination=keyset&per_page=2"
+    play(network, query, 1, 2)
+    found = Listing(
+        client, Request("GET", PATH, Purpose("list the users"), query), dict[str, Any]
+    )
+    with pytest.raises(ProtocolViolation, match="stops after 2 records"):
+        [record async for record in found]

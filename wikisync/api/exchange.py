@@ -323,8 +323,6 @@ def decode_pages(
     """The list's records, and what else is in it; ProtocolViolation for no pages."""
     try:
         return decode(answer, tuple[WikiPageRecord, ...], purpose), ()
-    except CutAnswer:
-        raise
     except errors.ProtocolViolation:
         parts = decode(answer, list[msgspec.Raw], purpose)
         records: list[WikiPageRecord] = []
