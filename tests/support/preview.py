@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -148,7 +149,9 @@ class Window:
 
     async def hear(self) -> dict[str, Any]:
         """The next news."""
-        news: dict[str, Any] = await self.socket.receive_json(timeout=WAIT_S)
+        while not (word := await self.socket.receive_str(timeout=WAIT_S)):
+            pass
+        news: dict[str, Any] = json.loads(word)
         return news
 
     async def hear_until(self, name: str, value: object) -> dict[str, Any]:

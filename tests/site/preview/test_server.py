@@ -379,6 +379,23 @@ async def test_a_window_hears_something_where_others_have_news_all_the_time(
         assert await window.hear() == await window.hear()
 
 
+async def test_a_window_hears_that_the_preview_runs_while_the_site_is_at_work(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that takes its parser long is no preview that stands still."""
+    monkeypatch.setattr("wikisync.site.preview.windows.BEAT_S", 0.05)
+    free = threading.Event()
+    async with desk.previewing() as reader, reader.window() as window:
+        await window.hear()
+        reader.preview._thread.submit(free.wait)
+        reader.preview._windows.wake()
+        try:
+            words = [await window.socket.receive_str(timeout=10) for _ in range(3)]
+        finally:
+            free.set()
+    assert words == [""] * 3
+
+
 async def test_what_is_asked_when_the_preview_ends_is_answered_in_a_sentence(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,7 +6,7 @@
 	const MISSING = "missing";
 	const KEPT = "wikisync-preview-place";
 	const RETRY_MS = [200, 500, 1000, 2000, 5000];
-	const SILENCE_MS = 25000;
+	const SILENCE_MS = 9000;
 	const WORDS = { synced: "in sync", same: "as last synced", changed: "changed here", waiting: "on its way", held: "held", conflict: "in conflict" };
 	let tries = 0;
 
@@ -176,7 +176,7 @@
 		wait();
 		socket.onmessage = (event) => {
 			wait();
-			if (event.data !== heard) hear(JSON.parse((heard = event.data)));
+			if (event.data && event.data !== heard) hear(JSON.parse((heard = event.data)));
 		};
 		socket.onclose = () => {
 			clearTimeout(silence);

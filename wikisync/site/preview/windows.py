@@ -15,8 +15,10 @@ WINDOWS_MAX = 64
 MESSAGE_BYTES_MAX = 1024
 """Of a window's message; it has nothing to say."""
 HEARTBEAT_S = 20.0
-WORD_S = 10.0
-"""So often a window hears something, also where nothing is new."""
+BEAT_S = 4.0
+"""So often a window hears, in an empty word, that the preview runs."""
+WORD_S = 12.0
+"""So often it hears its news again, also where nothing is new."""
 LEAVE_S = 1.0
 """How long a window may take to hear that the preview ends."""
 
@@ -76,10 +78,12 @@ class Windows:
             await socket.prepare(request)
             async with asyncio.TaskGroup() as tasks:
                 telling = tasks.create_task(_tell(socket, woken, news))
+                beating = tasks.create_task(_beat(socket))
                 # reading is also what answers the browser's pings
                 async for _ in socket:
                     pass
                 telling.cancel()
+                beating.cancel()
         finally:
             del self._woken[socket]
         return socket
@@ -90,6 +94,14 @@ class Windows:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LEAVE_S):
                     await socket.close(code=WSCloseCode.GOING_AWAY)
+
+
+async def _beat(socket: web.WebSocketResponse) -> None:
+    """Say something whatever the site does, until the window closes."""
+    with contextlib.suppress(ConnectionError):
+        while not socket.closed:
+            await asyncio.sleep(BEAT_S)
+            await socket.send_str("")
 
 
 async def _tell(
