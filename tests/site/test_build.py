@@ -100,9 +100,14 @@ def test_broken_link_is_shown_with_its_line(studio: Studio) -> None:
 def test_report_says_in_the_language_of_the_site_why_a_link_is_broken(
     studio: Studio,
 ) -> None:
-    studio.add("-- home.md --\n[a](gone)\n")
+    studio.add(
+        "-- home.md --\n[a](gone) ![b](none.png)\n-- _sidebar.md --\n[c](gone)\n"
+    )
     studio.set(lang="de")
     studio.build()
+    page = studio.read("index.html")
+    assert page.count('title="gone: diese Seite gibt es nicht"') == 2
+    assert 'title="none.png: diese Datei gibt es nicht"' in page
     assert ">diese Seite gibt es nicht<" in studio.article("-/report.html")
     assert studio.report()["broken_links"][0]["reason"] == REASONS["no-page"]
     strings = load_theme("default").text

@@ -22,6 +22,7 @@ import traceback
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,6 +30,7 @@ from msgspec import Struct, structs
 
 from wikisync.core.model import Digest, digest_of
 from wikisync.errors import SiteError
+from wikisync.markup.resolve import REASONS
 from wikisync.site import theme_layers
 from wikisync.site.addresses import ASSETS_FOLDER, root_url
 from wikisync.site.theme_checks import theme_problems
@@ -58,6 +60,9 @@ PAGES_APART = 300 if sys.dont_write_bytecode else 20
 """Are rendered before their templates are put together, which takes as long: less where
 the code is kept."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
+_WHY = re.compile(f'( title="[^"]*: )({"|".join(map(re.escape, REASONS.values()))})"')
+"""Why a link or picture leads nowhere, as the page has it."""
+_REASON_KEYS = {said: f"reason_{word}" for word, said in REASONS.items()}
 _EMPTY: Mapping[str, Any] = {
     **dict.fromkeys(("wiki", "page", "sidebar", "wiki_footer", "prev", "next")),
     **dict.fromkeys(("listing", "since")),
@@ -185,14 +190,23 @@ class Theme:
             self._shown_strings[lang] = dict(ChainMap(*reversed(shown)))
         return _named("string", key, self._shown_strings[lang])
 
+    def explained(self, html: str, lang: str) -> str:
+        """A page whose broken links say why in the site's language."""
+
+        def why(found: re.Match[str]) -> str:
+            said = escape(self.text(_REASON_KEYS[found[2]], lang))
+            return f'{found[1]}{said}"'
+
+        return html if lang == "en" else _WHY.sub(why, html)
+
     def _full_context(self, context: Mapping[str, object], at: str) -> dict[str, Any]:
         from markupsafe import Markup
 
         full: dict[str, Any] = {**_EMPTY, **context}
-        full["content"] = Markup(full["content"])  # noqa: S704 - sanitised by markup
-        for name in ("sidebar", "wiki_footer"):
+        for name in ("content", "sidebar", "wiki_footer"):
             if full[name] is not None:
-                full[name] = Markup(full[name])  # noqa: S704 - sanitised, too
+                html = self.explained(full[name], str(full["site"].lang))
+                full[name] = Markup(html)  # noqa: S704 - sanitised by markup
         for name in ("comments", "versions"):
             full[name] = [
                 structs.replace(one, html=Markup(one.html))  # noqa: S704 - or escaped

@@ -115,6 +115,19 @@ def test_blocks_make_the_page_that_all_of_it_makes(
     assert window.blocks == Window(site, window.text).blocks
 
 
+def test_blocks_are_known_where_a_link_is_broken_in_another_language(
+    studio: Studio,
+) -> None:
+    """The page says why in the language of the site, and its blocks are the same."""
+    text = "# Guide\n\nMore.\n\n[a](nowhere)\n"
+    studio.add(f"-- guide.md --\n{text}")
+    studio.set(lang="de")
+    with living(studio) as site:
+        window = Window(site, text)
+        assert "nowhere: diese Seite gibt es nicht" in window.draft.html
+        assert window.type("More.", "Less.").count == len(window.blocks) == 3
+
+
 def test_first_draft_of_a_page_that_nobody_looked_at_is_shown(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -357,6 +357,7 @@ def _composed(world: World, path: str) -> _Composed:
         return composer.template_context(slug, shown)
 
     def body() -> str:
-        return world.layout.indexer.view(world.page(place)).html
+        html = world.layout.indexer.view(world.page(place)).html
+        return world.theme.explained(html, world.inputs.options.lang)
 
     return _Composed(key, "page.html", context, pictures, body)
