@@ -190,14 +190,17 @@ class Indexer:
         right = [page for page in pages if not page.finished.names_files]
         if not is_same_site:
             changed = changed_names(addresses, self.table.addresses[number])
-            asked = {name for page in right for name in page.finished.names}
-            other = changed.union(leading_to(changed, asked))
+            asked = set[str]().union(
+                *(page.finished.targets for page in right),
+                *(page.finished.asked for page in right),
+            )
+            other = changed.union(leading_to(changed, asked)) & asked
             right = [
                 page
                 for page in right
                 if not page.finished.site
-                and page.slug not in changed
-                and other.isdisjoint(page.finished.names)
+                and page.source.slug not in changed
+                and (not other or other.isdisjoint(page.finished.names))
             ]
         self._right[number] |= {page.slug: page.finished for page in right}
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import re
 import socket
 import sqlite3
@@ -237,6 +238,35 @@ async def test_a_page_in_conflict_is_marked_everywhere(desk: Desk) -> None:
         assert marks
         conflict.unlink()
         await home.hear_until("marks", {})
+
+
+async def test_a_page_that_comes_beside_its_conflict_file_is_in_conflict(
+    desk: Desk,
+) -> None:
+    """Also in a folder that gets its name with both in it."""
+    folder = desk.root / "handbook"
+    (folder / "new.conflict.md").write_text("both texts")
+    (folder / "v1.0").mkdir()
+    for name in ("one.md", "one.conflict.md"):
+        (folder / "v1.0" / name).write_text("text")
+    async with desk.previewing() as reader, reader.window() as home:
+        await home.hear_until("marks", {"v1.0/one.html": "conflict"})
+        (folder / "new.md").write_text("mine")
+        both = {"v1.0/one.html": "conflict", "new.html": "conflict"}
+        await home.hear_until("marks", both)
+        (folder / "v1.0").rename(folder / "v2.0")
+        moved = {"v2.0/one.html": "conflict", "new.html": "conflict"}
+        await home.hear_until("marks", moved)
+
+
+async def test_what_is_read_is_left_alone_by_the_collector(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_world, "READ_AT_ONCE_MAX", 0)
+    frozen = asyncio.Event()
+    monkeypatch.setattr(gc, "freeze", frozen.set)
+    async with desk.previewing(), asyncio.timeout(WAIT_S):
+        await frozen.wait()
 
 
 # Its life ---------------------------------------------------------------------------

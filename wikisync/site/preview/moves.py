@@ -214,7 +214,8 @@ def renamed_pages(
 
     It has the text, which no other page has, or of those that have it the last name.
     """
-    if was.keys() == now.keys():
+    gone, come = ([a[one] for one in a.keys() - b] for a, b in ((was, now), (now, was)))
+    if not (gone and come):
         return
     texts = [Counter(page.digest for page in pages.values()) for pages in (was, now)]
 
@@ -222,7 +223,6 @@ def renamed_pages(
         is_one = all(text[page.digest] == 1 for text in texts)
         return page.digest, "" if is_one else page.path.rpartition("/")[2]
 
-    gone, come = ([a[one] for one in a.keys() - b] for a, b in ((was, now), (now, was)))
     keys = Counter(map(key, gone)), Counter(map(key, come))
     paths = {key(page): page.path for page in gone}
     for page in come:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import hashlib
 import re
 import secrets
@@ -310,6 +311,11 @@ class Preview:
                     self._windows.wake()
             if sent_s:
                 self._windows.wake()
+                # all that is read stays: to look for circles in it again and again
+                # would take as long as a save
+                gc.unfreeze()
+                gc.collect()
+                gc.freeze()
 
     async def _in_thread(
         self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs

@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import AttachmentPath, PagePath, Problem, Slug, digest_of
+from wikisync.core.model import (
+    AttachmentPath,
+    PagePath,
+    Problem,
+    Slug,
+    digest_of,
+    split_extension,
+)
 from wikisync.core.versions import NO_DATES
 from wikisync.folder import naming
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
@@ -117,8 +124,18 @@ class World(Struct, frozen=True, dict=True):
     layout: Layout
     wikis: tuple[IndexedWiki, ...]
     site: ComposedSite
-    conflicts: Mapping[ItemKey, str]
-    """Pages in conflict, with the file that holds both texts."""
+    conflict_files: Sequence[tuple[int, str, str]]
+    """Each file that holds two texts: number of its wiki, path, path of its page."""
+
+    @cached_property
+    def conflicts(self) -> Mapping[ItemKey, str]:
+        """Pages in conflict, with the file that holds both texts."""
+        found: dict[ItemKey, str] = {}
+        for number, path, both in self.conflict_files:
+            page = page_at(self.scanned[number], both)
+            if page is not None and len(found) < CONFLICTS_MAX:
+                found[ItemKey(number, page.slug)] = path
+        return found
 
     @cached_property
     def unread(self) -> tuple[ItemKey, ...]:
@@ -230,9 +247,8 @@ def next_world(
     wikis = _indexed(layout.indexer, scanned, before, chosen)
     pages = [page for wiki in wikis for page in wiki.pages.values()]
     layout.indexer.sweep(len(pages), lambda: pages)
-    same = before if is_same_set else None
-    conflicts = _conflicts_now(scanned, same, changed)
-    site = _site(same, inputs, theme, layout, wikis)
+    site = _site(before if is_same_set else None, inputs, theme, layout, wikis)
+    conflicts = _conflict_files(scanned, before, changed)
     return World(inputs, theme, scanned, layout, wikis, site, conflicts)
 
 
@@ -389,25 +405,27 @@ def _has_same_frame(last: World, wikis: Sequence[IndexedWiki]) -> bool:
     return True
 
 
-def _conflicts_now(
+def _conflict_files(
     scanned: Sequence[ScannedWiki], last: World | None, changed: frozenset[str] | None
-) -> Mapping[ItemKey, str]:
-    """The conflicts, looked for again only where one may have come or gone.
-
-    A page is in conflict where a file beside its own holds both texts.
-    """
+) -> Sequence[tuple[int, str, str]]:
+    """Files with both texts of a page, looked for again only where one may be new."""
+    # a folder comes and goes with all that is in it
     if (
         last is not None
         and changed is not None
         and not any(CONFLICT_MARK in one for one in changed)
+        and all(split_extension(one) or os.path.isfile(one) for one in changed)  # noqa: PTH113 - speed
     ):
-        return last.conflicts
-    found: dict[ItemKey, str] = {}
+        return last.conflict_files
+    found = []
     for number, wiki in enumerate(scanned):
-        for path, both in _conflict_files(wiki.source.folder):
-            page = page_at(wiki, both)
-            if page is not None and len(found) < CONFLICTS_MAX:
-                found[ItemKey(number, page.slug)] = path
+        root = wiki.source.folder
+        for folder, folders, names in os.walk(root):
+            folders[:] = [name for name in folders if not is_ignored_folder(name)]
+            for name in (one for one in names if CONFLICT_MARK in one):
+                path = os.path.relpath(f"{folder}/{name}", root)
+                if page := page_of_conflict(path):
+                    found.append((number, path, page))
     return found
 
 
@@ -523,16 +541,6 @@ def _is_listed_as_reported(wiki: ScannedWiki, path: str) -> bool:
         return (name in os.listdir(place)) == os.path.lexists(place / name)  # noqa: PTH208 - names alone
     except OSError:
         return False
-
-
-def _conflict_files(root: Path) -> Iterator[tuple[str, str]]:
-    """Conflict files of a wiki and the pages they are of, relative to its folder."""
-    for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not is_ignored_folder(name)]
-        for name in (one for one in names if CONFLICT_MARK in one):
-            path = os.path.relpath(f"{folder}/{name}", root)
-            if page := page_of_conflict(path):
-                yield path, page
 
 
 # What is wrong ----------------------------------------------------------------------
