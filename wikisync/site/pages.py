@@ -311,7 +311,7 @@ class WikiPages:
         return self.tree.changed_since(before.tree, before.nav_limit) | beside
 
     def shown(self, slug: Slug, backlinks: Sequence[contexts.PageRef]) -> bytes:
-        """The packed ``ShownPage`` of a page."""
+        """The packed ``ShownPage`` of a page, whose backlinks are sorted."""
         sidebar, order = self._sidebars.of(slug), self._tree_order
         if sidebar is not None and slug in sidebar.order:
             order = sidebar.order
@@ -321,7 +321,7 @@ class WikiPages:
             self.reference(before) if before else None,
             self.reference(after) if after else None,
             self.tree.children(slug, CHILDREN_MAX),
-            tuple(sorted(backlinks, key=by_title)[:BACKLINKS_MAX]),
+            tuple(backlinks[:BACKLINKS_MAX]),
             max(len(backlinks) - BACKLINKS_MAX, 0),
         )
         return _PACKER.encode(shown)

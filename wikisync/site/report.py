@@ -18,7 +18,7 @@ from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.model import BrokenLink, Summary
-from wikisync.site.pages import WikiPages
+from wikisync.site.pages import WikiPages, by_title
 from wikisync.site.search import DocumentKey
 from wikisync.site.sources import is_template
 
@@ -92,20 +92,32 @@ class LinkSums:
             self._crossing[place].append(source)
 
     def backlinks(
-        self, wiki: IndexedWiki, slugs: Collection[Slug]
-    ) -> dict[str, list[ItemKey]]:
-        """Who links to some pages of a wiki, once the links of all wikis are known."""
-        found: dict[str, list[ItemKey]] = {slug: [] for slug in slugs}
+        self,
+        composer: WikiPages,
+        slugs: Collection[Slug],
+        others: Mapping[ItemKey, PageRef],
+    ) -> dict[str, list[PageRef]]:
+        """Who links to some pages of a wiki, sorted, from ``others`` out of the rest.
+
+        The links of all wikis are known.
+        """
+        wiki, reference = composer.wiki, composer.reference
+        found: dict[str, list[PageRef]] = {slug: [] for slug in slugs}
         wanted, beside = found.keys(), wiki.scanned.beside
-        for slug, page in wiki.pages.items() if slugs else ():
-            if slug in beside or wanted.isdisjoint(page.finished.targets):
-                continue
-            source = ItemKey(wiki.number, slug)
-            for target in page.finished.targets:
+        sources = [
+            (reference(slug), slug, page.finished.targets)
+            for slug, page in wiki.pages.items()
+            if slug not in beside and not wanted.isdisjoint(page.finished.targets)
+        ]
+        # each list is sorted then: a page may be in a hundred
+        for source, slug, targets in sorted(sources, key=lambda one: by_title(one[0])):
+            for target in targets:
                 if target in found and target != slug:
                     found[target].append(source)
         for slug in slugs if self._crossing else ():
-            found[slug] += self._crossing.get(ItemKey(wiki.number, slug), ())
+            crossing = self._crossing.get(ItemKey(wiki.number, slug), ())
+            found[slug] += map(others.__getitem__, crossing)
+            found[slug].sort(key=by_title)
         return found
 
     def report(self) -> LinkReport:

@@ -413,19 +413,14 @@ class SiteWriting:
 
         These are taken from ``sources``.
         """
-        number, scanned = composer.wiki.number, composer.wiki.scanned
+        scanned = composer.wiki.scanned
         has_files = not (scanned.source.copy or scanned.drafts)
-        linked = self._sums.backlinks(composer.wiki, slugs)
-        own, others = composer.reference, self._references
+        linked = self._sums.backlinks(composer, slugs, self._references)
         rest = iter(slugs)
         for some in iter(lambda: [*islice(rest, BATCH_PAGES)], []):
             shown, copies = dict[Slug, bytes](), dict[Slug, SourceCopy]()
             for slug in some:
-                backlinks = [
-                    own(Slug(place.name)) if place.wiki == number else others[place]
-                    for place in linked[slug]
-                ]
-                packed = composer.shown(slug, backlinks)
+                packed = composer.shown(slug, linked[slug])
                 if self._output.keep(composer.urls[slug], composer.key(slug, packed)):
                     continue
                 shown[slug] = packed

@@ -20,6 +20,7 @@ from msgspec import Struct
 from wikisync.core.model import Slug
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.site.fingerprint import hash_of
+from wikisync.site.pages import by_title
 from wikisync.site.report import backlinks_of
 from wikisync.site.search import SearchDocument, build_shards
 
@@ -342,14 +343,13 @@ def _composed(world: World, path: str) -> _Composed:
         key = hash_of(world.site.frame.settings_key, generated.own).hex()
         return _Composed(key, generated.template, lambda: generated.context)
     composer = world.site.wikis[place.wiki]
-    backlinks = tuple(
-        world.site.backlink(one, place.wiki) for one in backlinks_of(world.wikis, place)
-    )
+    linking = backlinks_of(world.wikis, place)
+    backlinks = [world.site.backlink(one, place.wiki) for one in linking]
     slug = Slug(place.name)
     scanned, names = world.scanned[place.wiki], world.page(place).finished.attachments
     known = ((name, scanned.file(name)) for name in names)
     pictures = "".join(f"{name}\0{state.digest}\n" for name, state in known if state)
-    shown = composer.shown(slug, backlinks)
+    shown = composer.shown(slug, sorted(backlinks, key=by_title))
     named = composer.key(slug, shown) + pictures.encode()
     key = hashlib.sha256(named).hexdigest()
 
