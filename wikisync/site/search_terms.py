@@ -11,13 +11,13 @@ tell whether it shall be split, or join its neighbours.
 """
 
 import hashlib
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
-from itertools import accumulate, chain, compress
-from operator import add, sub
+from itertools import accumulate, compress
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -42,6 +42,9 @@ RANKS = {letter: rank for rank, letter in enumerate(_LETTERS)}
 """What a letter adds to the score of a document without one."""
 _RANK_BITS = 5
 _RANK_MASK = (1 << _RANK_BITS) - 1
+_SLOT_MASK = array("I", [~_RANK_MASK & 0xFFFF_FFFF]).tobytes()
+_NO_SLOT = bytes(len(_SLOT_MASK))
+STEPS_CACHED = 65_536
 
 
 def new_scores(scores: Iterable[int] = ()) -> Scores:
@@ -215,30 +218,21 @@ def _edited(
     entries = dict(entry.split(":") for entry in text.split())
     blocks = []
     for word in words:
-        before = entries.pop(word, "")
-        now = _rescored(before, changes.pop(word))
+        before, scores = entries.pop(word, ""), changes.pop(word)
+        now = _rescored(before, scores) if before else _postings(scores)
         if known is not None and LENGTH_MIN <= len(word) <= LENGTH_MAX:
             rank = _common(now) if word.isalpha() else ""
             if rank != (_common(before) if word.isalpha() else ""):
                 known[word] = known[f"_{word[::-1]}"] = new_scores([score_of(0, rank)])
         if now:
-            blocks.append(_entry(word, now))
-    return blocks + [_entry(*entry) for entry in entries.items()]
+            blocks.append(_entry(word, now, None if before else scores))
+    return blocks + [_entry(*entry, None) for entry in entries.items()]
 
 
-def _entry(word: str, postings: str) -> _Block:
+def _entry(word: str, postings: str, scores: Iterable[int] | None) -> _Block:
     part = f"{word}:{postings}"
-    shown = shown_entry(part)
+    shown = shown_entry(part, scores)
     return _Block(word, 1, _size(shown), part, shown)
-
-
-def _is_cut(entry: str) -> bool:
-    """Whether a word is in too many documents."""
-    # each takes two letters at least
-    if len(entry) <= 2 * POSTINGS_MAX:
-        return False
-    postings = entry.partition(":")[2]
-    return len(postings.translate(_NO_NUMBERS)) > POSTINGS_MAX
 
 
 def _common(postings: str) -> str:
@@ -248,16 +242,17 @@ def _common(postings: str) -> str:
     return SCORES[min(count.bit_length(), 25)] if is_meant else ""
 
 
-def shown_entry(entry: str) -> str:
+def shown_entry(entry: str, scores: Iterable[int] | None = None) -> str:
     """A word as the browser reads it: in too many documents with the best ones.
 
-    The number of all of them is at the front.
+    The number of all of them is at the front.  Its scores can be given.
     """
-    if not _is_cut(entry):
-        return entry
     word, _, postings = entry.partition(":")
-    steps = postings.translate(_NO_SCORES).split()
-    letters = postings.translate(_NO_NUMBERS)
+    # each takes two letters at least
+    is_short = len(postings) <= 2 * POSTINGS_MAX
+    letters = "" if is_short else postings.translate(_NO_NUMBERS)
+    if len(letters) <= POSTINGS_MAX:
+        return entry
     left, least = POSTINGS_MAX, ""
     # to count letters takes a tenth of sorting them
     for least in reversed(SCORES):
@@ -268,9 +263,14 @@ def shown_entry(entry: str) -> str:
     rest = letters.split(least, left)[-1]
     wanted = letters[: len(letters) - len(rest)] + rest.replace(least, " ")
     best = wanted.encode().translate(_not_below(least))
-    slots = list(compress(accumulate(map(_number, steps)), best))
-    shown = map(_text, map(sub, slots, [0, *slots]))
-    return f"{word}:{len(steps)}!{''.join(map(add, shown, compress(letters, best)))}"
+    if scores is None:
+        slots = accumulate(map(_number, postings.translate(_NO_SCORES).split()))
+        shown: Iterable[int] = map(
+            score_of, compress(slots, best), compress(letters, best)
+        )
+    else:
+        shown = compress(scores, best)
+    return f"{word}:{len(letters)}!{_postings(new_scores(shown))}"
 
 
 @cache
@@ -285,11 +285,6 @@ def _not_below(least: str) -> bytes:
 
 def _rescored(postings: str, changes: Scores) -> str:
     """Postings with other scores of some documents."""
-    if not postings:
-        # there are millions: each costs a subtraction and a look-up
-        kept = [score for score in changes if score & _RANK_MASK]
-        earlier = chain([0], [score & ~_RANK_MASK for score in kept])
-        return "".join(map(_step, map(sub, kept, earlier)))
     steps = postings.translate(_NO_SCORES).split()
     slots = list(accumulate(map(_number, steps)))
     out: list[str] = []
@@ -321,9 +316,33 @@ def _rescored(postings: str, changes: Scores) -> str:
     return "".join(out)
 
 
-@lru_cache(maxsize=65_536)
-def _step(step: int) -> str:
-    return f"{_text(step >> _RANK_BITS)}{_LETTERS[step & _RANK_MASK]}"
+def _postings(scores: Scores) -> str:
+    """The postings of a word that had none.
+
+    There are millions: one subtraction of long numbers stands for all of a word, and
+    each costs a look-up.
+    """
+    order, packed = sys.byteorder, scores.tobytes()
+    whole = int.from_bytes(packed, order)
+    slots = whole & int.from_bytes(_SLOT_MASK * len(scores), order)
+    earlier = _NO_SLOT + slots.to_bytes(len(packed), order)[: -len(_NO_SLOT)]
+    steps = whole - int.from_bytes(earlier, order)
+    found = array("I", steps.to_bytes(len(packed), order))
+    return "".join(map(_STEPS.__getitem__, found))
+
+
+class _Steps(dict[int, str]):
+    """Steps between documents with a letter, each made once."""
+
+    def __missing__(self, step: int) -> str:
+        if len(self) >= STEPS_CACHED:
+            self.clear()
+        made = f"{_text(step >> _RANK_BITS)}{_LETTERS[step & _RANK_MASK]}"
+        self[step] = made
+        return made
+
+
+_STEPS = _Steps()
 
 
 def packed_slots(slots: Iterable[int]) -> str:
