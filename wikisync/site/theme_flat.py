@@ -30,8 +30,9 @@ from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup, escape
 
+from wikisync.site.addresses import relative_url
 from wikisync.site.fingerprint import program_fingerprint
-from wikisync.site.theme_functions import SHARED_TEXTS_MAX, Texts, link_from
+from wikisync.site.theme_functions import SHARED_TEXTS_MAX, Texts
 from wikisync.site.theme_layers import builtin_folder
 
 OURS = "ours-"
@@ -146,7 +147,10 @@ class Remembered(dict[str, str]):
 
 def links_from(at: str) -> Remembered:
     """Links to output paths, as HTML, from the pages beside that at a path."""
-    return Remembered(lambda target: escaped(link_from(at, target)))
+    # what is percent-encoded needs no other escape
+    return Remembered(
+        lambda target: escaped(target) if "://" in target else relative_url(at, target)
+    )
 
 
 def escaped(text: str) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import date
 from functools import lru_cache
-from operator import is_
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
@@ -38,11 +38,6 @@ class Texts(Protocol):
 
     def icon(self, name: str) -> str:
         """A picture of the theme, as SVG."""
-
-
-def link_from(at: str, target: str, fragment: str = "") -> str:
-    """The link from one output path to another; a whole URL stays as it is."""
-    return target if "://" in target else relative_url(at, target, fragment)
 
 
 @lru_cache(maxsize=16)
@@ -89,14 +84,18 @@ def _shared_functions() -> dict[str, Any]:
     from jinja2 import pass_context
     from markupsafe import Markup
 
-    texts: dict[tuple[object, ...], tuple[tuple[object, ...], Markup]] = {}
+    texts = defaultdict[tuple[str, str], dict[object, Markup]](dict)
+    held: list[object] = []
+    # no other value has the address in memory of one of these
 
     def keep(
-        key: tuple[object, ...], values: tuple[object, ...], text: Markup
+        place: tuple[str, str], key: object, held_: object, text: Markup
     ) -> Markup:
-        if len(texts) >= SHARED_TEXTS_MAX:
+        if len(held) >= SHARED_TEXTS_MAX:
             texts.clear()
-        texts[key] = (values, text)
+            held.clear()
+        held.append(held_)
+        texts[place][key] = text
         return text
 
     @pass_context
@@ -104,12 +103,9 @@ def _shared_functions() -> dict[str, Any]:
         context: Context, name: str, *values: object, caller: Callable[[], Markup]
     ) -> Markup:
         """The text that shows some values on the pages of a directory."""
-        key = (_folder(context), name, *map(id, values))
-        known = texts.get(key)
-        # another value may have the address in memory of one that is gone
-        if known is not None and all(map(is_, known[0], values)):
-            return known[1]
-        return keep(key, values, caller())
+        place, key = (_folder(context), name), tuple(map(id, values))
+        known = texts[place].get(key)
+        return keep(place, key, values, caller()) if known is None else known
 
     @pass_context
     def shared_each(
@@ -121,16 +117,13 @@ def _shared_functions() -> dict[str, Any]:
         caller: Callable[[object], Markup],
     ) -> Markup:
         """The texts of many values; one of which ``unless`` is true is not shared."""
-        folder, shown = _folder(context), []
-        for value in values:
-            key = (folder, name, id(value))
-            known = texts.get(key)
-            if known is not None and known[0][0] is value:
-                shown.append(known[1])
-            elif unless and context.environment.getattr(value, unless):
-                shown.append(caller(value))
-            else:
-                shown.append(keep(key, (value,), caller(value)))
+        place, every = (_folder(context), name), [*values]
+        shown: list[Any] = [*map(texts[place].get, map(id, every))]
+        for index, value in enumerate(every):
+            if shown[index] is None:
+                text = shown[index] = caller(value)
+                if not (unless and context.environment.getattr(value, unless)):
+                    keep(place, id(value), value, text)
         return Markup("".join(shown))  # noqa: S704 - of texts that are escaped
 
     return {"shared": shared, "shared_each": shared_each}
@@ -184,9 +177,9 @@ class _NoUrls:
 
 
 def _link(context: Context, target: str, fragment: str = "") -> str:
-    """A link from the page in hand, of "not found" from the top."""
+    """A link from the page in hand, of "not found" from the top; no URL changes."""
     at = context["at"]
-    link = link_from(at, target, fragment)
+    link = target if "://" in target else relative_url(at, target, fragment)
     if at == NOT_FOUND_PAGE and "://" not in target:
         address = context.environment.getattr(context["site"], "url")
         if address:
