@@ -155,6 +155,7 @@ async def test_page_that_is_refused_calls_a_person_once_also_by_the_next_watch(
         await watch.until(waits(watch, "- handbook/large: the service rejected it"))
         await watch.until(lambda: watch.health["wikis"][0]["held"] == 1)
         await watch.until(lambda: calls(told) == 1)
+    assert sum("needs a person" in line for line in watch.lines) == 1
     async with watching(service, tmp_path / "ws", more=more) as watch:
         await watch.said("needs a person")
         service.quirks = set()

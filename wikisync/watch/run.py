@@ -108,6 +108,8 @@ class Watch:
         )
         self._renames: dict[tuple[str, Slug, Slug], str] = {}
         """Files that a person renamed, and what is said of the links to them."""
+        self._waiting: dict[str, Sequence[str]] = {}
+        """What needed a person when a wiki's condition was told last."""
         self._relinked: set[str] = set()
         """Wikis whose links may be others than those that were counted."""
         self._notes: set[str] = set()
@@ -177,14 +179,19 @@ class Watch:
         self._changed.set()
 
     def _on_status(self, run: runner.WikiRun) -> None:
-        problem = run.problem
-        if not problem and run.condition is Condition.NEEDS_PERSON:
-            problem = next(attention.sentences(self._wikis[run.name].synced), "")
+        self._changed.set()
+        problem, before = run.problem, self._waiting.pop(run.name, ())
+        if run.condition is Condition.NEEDS_PERSON:
+            waiting = tuple(attention.sentences(self._wikis[run.name].synced))
+            self._waiting[run.name] = waiting
+            if not problem and waiting:
+                problem = next((one for one in waiting if one not in before), "")
+                if not problem:
+                    return  # a page that was refused is held by now, which is no news
         text = f": {problem}" if problem else ""
         hint = f" ({run.hint})" if run.hint else ""
         again = self._next_try(run.not_before)
         self._say(f"{run.name}: {run.condition.value}{text}{hint}{again}")
-        self._changed.set()
 
     def _say(self, line: str) -> None:
         log.info("%s", line)
