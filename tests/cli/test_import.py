@@ -186,6 +186,30 @@ async def test_math_and_addresses_of_a_vault_stay_as_they_are(
     assert lost == []
 
 
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("a\n\n    [[b]] ==c== %%\n\n\t#no\n\n==d==\n", "{code}"),
+        ("- a\n\n    ==b==\n", "- a\n\n    <mark>b</mark>\n"),
+        ("[^1]: a\n\n    ==b==\n", "[^1]: a\n\n    <mark>b</mark>\n"),
+        ("a\n    ==b==\n", "a\n    <mark>b</mark>\n"),
+        ("- a\n\nb\n\n    ==c==\n", "- a\n\nb\n\n    ==c==\n"),
+        ("100%% of it\n\nand ==b==\n", "100%% of it\n\nand <mark>b</mark>\n"),
+        ("100%% `%%` a\n", "100%% `%%` a\n"),
+        ("100%% of\nthis%% a\n", "100<!-- of\nthis--> a\n"),
+        ("a %%b%% c%% d\n", "a <!--b--> c%% d\n"),
+        ("%%\na\n\nb\n%%\n", "<!--\na\n\nb\n-->\n"),
+    ],
+)
+async def test_indented_code_and_signs_of_percent_stay(
+    imported: Import, tmp_path: Path, text: str, made: str
+) -> None:
+    """What is shown as code is not converted, and no page is hidden by ``100%%``."""
+    _, files, lost = await imported("obsidian", write(tmp_path / "v", {"a.md": text}))
+    made = made.format(code=text.replace("==d==", "<mark>d</mark>"))
+    assert (files["a.md"], lost) == (made, [])
+
+
 async def test_github_wiki_keeps_addresses_of_every_form(
     imported: Import, tmp_path: Path
 ) -> None:

@@ -1,12 +1,14 @@
 """An Obsidian vault or a GitHub wiki as pages: links, embeds, callouts, tags, names.
 
-Only running text is changed: code in fences and between backticks stays as it is.
+Only running text is changed: code in fences, between backticks and in indented blocks
+stays as it is.
 """
 
 import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain, takewhile
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -126,6 +128,8 @@ HOMES = ("home", "index", "readme")
 PLUGIN_FILES = frozenset({".canvas", ".base", ".excalidraw"})
 QUERIES = frozenset({"dataview", "dataviewjs", "query", "base", "tasks", "excalidraw"})
 FENCE = re.compile(r"(?:\s|>)*(`{3,}|~{3,})[ \t]*([\w-]*)")
+ITEM = re.compile(r"(?:[ \t]|>)*(?:(?:[-*+]|\d{1,9}[.)])(?=\s)|\[\^[^\]\n]+\]:)")
+INDENTED = re.compile(r" {4}| {0,3}\t")
 # or a link whose text has code
 CODE = re.compile(r"(?<!\\)!?\[\[[^\[\]\n`]*`[^\[\]\n]*\]\]|(``[^\n]*?``|`[^`\n]*`)")
 # a vault has math and addresses too, in which == and %% are what they are
@@ -166,6 +170,8 @@ class _Page(Struct):
     tags: dict[str, None] = field(default_factory=dict)
     footnotes: list[tuple[int, str]] = field(default_factory=list)
     is_comment: bool = False
+    behind: Iterator[str] = iter(())
+    """The lines behind this one in its paragraph."""
 
 
 def import_notes(
@@ -271,9 +277,21 @@ class _Notes:
         self._imported.lose(page.file, page.line, what)
 
     def _lines(self, page: _Page, text: str) -> Iterator[str]:
-        fence = ""
-        for line in text.splitlines(keepends=True):
+        fence, is_code, is_item, is_behind_blank = "", False, False, True
+        lines = text.splitlines(keepends=True)
+        for number, line in enumerate(lines, 1):
             page.line += 1
+            behind = (lines[one] for one in range(number, len(lines)))
+            page.behind = takewhile(str.strip, behind)
+            if not fence and not page.is_comment and line.strip():
+                is_indented = INDENTED.match(line) is not None
+                is_code = is_indented and not is_item and (is_code or is_behind_blank)
+                if not is_indented and (ITEM.match(line) or is_behind_blank):
+                    is_item = ITEM.match(line) is not None
+            is_behind_blank = not line.strip()
+            if is_code:
+                yield line
+                continue
             found = FENCE.match(line)
             is_edge = fence in {"", "$$"} and "$$" in KEPT.sub("", line)
             if fence == "$$":
@@ -312,12 +330,16 @@ class _Notes:
                 line = BLOCK_ID.sub("", line.rstrip("\r\n")) + end
         done, at = "", 0
         for code in (CODE if self._is_github else KEPT).finditer(line):
-            done += self._prose(page, line[at : code.start()])
+            done += self._prose(page, line, at, code.start())
             done += code[1] or self._linked(page, code[0])
             at = code.end()
-        return done + self._prose(page, line[at:])
+        return done + self._prose(page, line, at)
 
-    def _prose(self, page: _Page, text: str) -> str:
+    def _prose(
+        self, page: _Page, line: str, start: int = 0, end: int | None = None
+    ) -> str:
+        text = line[start:end]
+
         def footnote(found: re.Match[str]) -> str:
             page.footnotes.append((page.line, found[1]))
             return f"[^inline-{len(page.footnotes)}]"
@@ -331,9 +353,15 @@ class _Notes:
         page.tags |= dict.fromkeys(TAG.findall(text))
         text = HIGHLIGHT.sub(r"<mark>\1</mark>", text)
         first, *rest = text.split("%%")
-        for part in rest:
-            page.is_comment = not page.is_comment
-            first += ("<!--" if page.is_comment else "-->") + part
+        for number, part in enumerate(rest, 1):
+            # inside a paragraph it opens no comment that does not end there: 100%%
+            is_sign, is_inside = True, (line[:start] + first).strip()
+            if is_inside and not page.is_comment and number == len(rest):
+                behind = chain([line[end:] if end else ""], page.behind)
+                is_sign = any("%%" in KEPT.sub("", one) for one in behind)
+            page.is_comment ^= is_sign
+            sign = "<!--" if page.is_comment else "-->"
+            first += (sign if is_sign else "%%") + part
         return first
 
     # -- links -----------------------------------------------------------------------
