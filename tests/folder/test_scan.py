@@ -92,6 +92,7 @@ def test_what_is_ignored_is_ignored_without_a_word(tmp_path: Path) -> None:
         ("a/x.conflict.md", "conflict-stray", "a/x"),
         ("x.Conflict.md", "conflict-stray", "x.Conflict.md"),
         ("uploads/a/x.org", "page-in-uploads", "uploads/a/x.org"),
+        ("%75ploads/x.md", "page-in-uploads", "%75ploads/x.md"),
     ],
 )
 def test_text_that_is_no_page_for_its_name_is_told_beside_the_problems(

@@ -340,6 +340,10 @@ class _Scan:
                 self._found.problems.append(_problem("file-elsewhere", path))
         elif self._patterns and self._patterns.is_ignored(path):
             self._found.ignored.add(slug)
+        elif slug.startswith(f"{ignore.UPLOADS}/"):
+            # a coded name of the folder: on the wiki it would be no page to anybody
+            self._found.ignored.add(slug)
+            self._leave_out(path, page_in_uploads)
         else:
             if ignore.may_be_copy(entry.name):
                 self._may_be_copies[path] = slug
