@@ -133,6 +133,8 @@ def test_block_comes_out_in_plain_shape(source: str, expected: str) -> None:
             "link:/a.rdoc {b}[link://c/d] link:e/f",
             '<a href="a.rdoc">a.rdoc</a> <a href="/c/d">b</a> <a href="e/f">e/f</a>',
         ),
+        ("{a}[link:/b/c]", '<a href="/b/c">a</a>'),
+        ("{a}[link:///b]", '<a href="b">a</a>'),
         ("word[page]", '<a href="page">word</a>'),
         ("{x}[doc/a.rdoc#y]", '<a href="doc/a.rdoc#y">x</a>'),
         ("{x}[rdoc-ref:doc/a.rdoc]", '<a href="doc/a.rdoc">x</a>'),

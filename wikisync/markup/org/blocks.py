@@ -80,7 +80,7 @@ class Blocks:
 
     def _write_element(self, reader: _Lines, depth: int) -> None:
         line = reader.line
-        first = line.lstrip()[:1]
+        first = line.lstrip(grammar.BLANKS)[:1]
         if not first or grammar.COMMENT.match(line) or grammar.PLANNING.match(line):
             reader.at += 1
         elif (first == "#" and self._write_hash(reader, depth)) or (

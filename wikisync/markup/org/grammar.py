@@ -5,19 +5,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-BEGIN = re.compile(r"^\s*#\+begin_(\S+)(?:\s+(.*?))?\s*$", re.IGNORECASE)
-LOOSE = re.compile(r"^\s*#\+(?:begin:|end:|end_\S)", re.IGNORECASE)
+BLANKS = " \t"
+"""White space that indents; the spaces of other scripts are text."""
+IGNORE_CASE = re.IGNORECASE | re.ASCII
+BEGIN = re.compile(r"^\s*#\+begin_(\S+)(?:\s+(.*?))?\s*$", IGNORE_CASE)
+LOOSE = re.compile(r"^\s*#\+(?:begin:|end:|end_\S)", IGNORE_CASE)
 """The frame of a dynamic block, or the end of a block that has no beginning."""
 KEYWORD = re.compile(
-    r"^\s*#\+([A-Za-z_]+)(?:(?<=caption|results)\[[^\]]*\])?:\s*(.*?)\s*$",
-    re.IGNORECASE,
+    r"^\s*#\+([A-Za-z_]+)(?:(?<=caption|results)\[[^\]]*\])?:\s*(.*?)\s*$", IGNORE_CASE
 )
-COMMENT = re.compile(r"^\s*#(?:\s|$)")
+COMMENT = re.compile(r"^\s*#(?:\s|$)", re.ASCII)
 DRAWER = re.compile(r"^\s*:([\w@#%-]+):\s*$")
-PLANNING = re.compile(r"^\s*(?:CLOSED|DEADLINE|SCHEDULED|CLOCK):\s")
-TABLE = re.compile(r"^\s*\|")
-FIXED = re.compile(r"^\s*:(?: (.*)|)$")
-RULE = re.compile(r"^\s*-{5,}\s*$")
+PLANNING = re.compile(r"^\s*(?:CLOSED|DEADLINE|SCHEDULED|CLOCK):\s", re.ASCII)
+TABLE = re.compile(r"^\s*\|", re.ASCII)
+FIXED = re.compile(r"^\s*:(?: (.*)|)$", re.ASCII)
+RULE = re.compile(r"^\s*-{5,}\s*$", re.ASCII)
 ITEM = re.compile(r"^(\s*)([-+]|\s\*|[0-9]+[.)])\s+(.*)$", re.ASCII)
 LATEX = re.compile(
     r"^\s*\\begin\{((?:align|alignat|cases|displaymath|eqnarray|equation|flalign"
@@ -44,7 +46,7 @@ def indent_of(line: str) -> int:
     """Column of the first character that is no white space."""
     if "\t" in line:
         line = line.expandtabs(TAB_STOP)
-    return len(line) - len(line.lstrip())
+    return len(line) - len(line.lstrip(BLANKS))
 
 
 def read_item(line: str) -> Item | None:
@@ -64,7 +66,7 @@ def read_item(line: str) -> Item | None:
 
 def starts_element(line: str) -> bool:
     """Whether a line cannot go on with a paragraph."""
-    first = line.lstrip()[:1]
+    first = line.lstrip(BLANKS)[:1]
     if not first:
         return True
     if first == "#":

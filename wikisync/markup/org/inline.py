@@ -223,7 +223,8 @@ class _Scan:
         if 0 <= middle < end:
             target, label = self._text[start + 2 : middle], self._text[middle + 2 : end]
             # A bracket that closes the label itself belongs to it.
-            if self._text.startswith("]]]", end):
+            opened = label.count("[") > label.count("]")
+            if opened and self._text.startswith("]]]", end):
                 label, end = f"{label}]", end + 1
         else:
             target, label = self._text[start + 2 : end], None

@@ -353,6 +353,7 @@ NOT_WORD_END = re.compile(r"[^A-Za-z0-9_]+$")
 RDOC_END = re.compile(r"[^\s\]\0]+")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 SHOWN_SCHEME = re.compile(r"^(?:link:/*|https?:/*|mailto:|ftp:/*|irc:/*)")
+LOCAL = re.compile(r"^link:(?:/+(?=/|[^/]*$))?")
 IMAGE = re.compile(r"\.(?:gif|png|jpe?g|bmp)$", re.IGNORECASE)
 BADGE = re.compile(
     r"""<img\s+[^<>]*?src\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>""", re.IGNORECASE
@@ -510,7 +511,7 @@ def _label_html(label: str, writer: _Writer) -> str:
 
 
 def _url_html(url: str, label: str | None, writer: _Writer, *, is_in_link: bool) -> str:
-    href = url.removeprefix("link:/").removeprefix("link:")
+    href = LOCAL.sub("", url)
     if href.startswith("www."):
         href = f"http://{href}"
     is_web = url.startswith(("link:", "http:", "https:"))
