@@ -1,5 +1,7 @@
 """A side that goes back in time: a backup is restored, or somebody pushes by force."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -19,6 +21,7 @@ from tests.support.history import (
     worked,
 )
 from wikisync.core.model import Slug, Snapshot
+from wikisync.errors import Rejected
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
 from wikisync.sync.decide.safety import BatchKind, Decision
@@ -137,24 +140,94 @@ async def test_a_text_that_changed_after_the_scan_is_known_by_its_own_commit(
     assert asked_about(copies) == ["page1"]
 
 
-async def test_a_push_is_known_though_nobody_answered_before_it(copies: Told) -> None:
+@pytest.mark.parametrize("unanswered", ["", "head", "follows"])
+async def test_a_push_is_known_though_nobody_answered_before_it(
+    copies: Told, unanswered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As where the wiki changes between the two requests of one question."""
     copies.there.put("page1", "edited\n")
     copies.here.put("page2", "sent\n")
     copies.commit()
-    commits, copies.there.commits = copies.there.commits, []
 
-    def tell() -> None:
-        copies.there.commits = commits
-        copies.commit()
+    async def no_answer(*_commits: str) -> Any:
+        return "" if unanswered == "head" else None
 
-    copies.there.before_once("write page2", tell)
-    await copies.cycle()
+    with monkeypatch.context() as patch:
+        if unanswered:
+            patch.setattr(copies.there, unanswered, no_answer)
+
+        def commit() -> None:
+            patch.undo()
+            copies.commit()
+
+        copies.there.before_once("write page2", commit)
+        await copies.cycle()
     copies.there.put("page2", PAGES["page2"])
     copies.there.commits.pop()
     await copies.cycles(2)
     assert copies.here.texts()["page2"] == "sent\n"
     assert asked_about(copies) == ["page2"]
+
+
+@pytest.mark.parametrize("unanswered", ["head", "follows"])
+async def test_the_last_known_commit_stays_while_nobody_answers(
+    copies: Told, unanswered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = copies.known.memory.head
+    force(copies)
+    copies.here.put("page2", "sent\n")
+
+    async def no_answer(*_commits: str) -> Any:
+        return "" if unanswered == "head" else None
+
+    with monkeypatch.context() as patch:
+        patch.setattr(copies.there, unanswered, no_answer)
+        await copies.cycle()
+    assert copies.there.texts()["page2"] == "sent\n"
+    assert copies.known.memory.head == known
+
+
+async def test_a_wiki_that_begins_to_tell_its_history_did_not_go_back(
+    state: State,
+) -> None:
+    copies = Told(state, PAGES)
+    await copies.rest()
+    copies.there.put("page1", "edited\n")
+    copies.commit()
+    await copies.rest()
+    assert copies.here.texts()["page1"] == "edited\n"
+
+
+async def test_a_page_that_goes_while_it_is_read_ends_no_cycle(copies: Told) -> None:
+    copies.there.gives_texts = False
+    copies.there.put("other", "another page\n")
+    copies.there.put("brief", "gone at once\n")
+    copies.there.before_once("read brief", lambda: copies.there.remove("brief"))
+    await copies.cycle()
+    assert "other" in copies.here.texts()
+    assert copies.known.memory.head == copies.there.commits[-1]
+
+
+@pytest.mark.parametrize("is_error", [True, False])
+async def test_a_page_that_could_not_be_put_back_is_asked_about_with_a_later_text(
+    state: State, *, is_error: bool
+) -> None:
+    """Somebody works on with the older text before or after that."""
+    copies = await forced(state)
+    copies.decide(Decision.REFUSED)
+    typed = PAGES["page0"] + "typed\n"
+
+    def refuse() -> None:
+        if is_error:
+            raise Rejected("cannot write it")
+        copies.there.put("page0", typed)
+
+    copies.there.before_once("write page0", refuse)
+    await copies.cycle()
+    copies.there.put("page0", typed)
+    await copies.cycles(2)
+    assert copies.here.texts()["page0"] == EDITED["page0"]
+    assert asked_about(copies) == ["page0"]
 
 
 async def test_a_push_is_known_while_another_page_waits_to_be_put_back(

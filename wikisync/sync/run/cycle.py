@@ -378,10 +378,7 @@ class _Run:
                 return
         plan, base = decided.plan, known.base()
         is_sent = any(isinstance(one, actions.RemoteWrite) for one in plan.actions)
-        moved = (
-            is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
-        )
-        if not (moved or decided.head or is_first):
+        if not (is_sent or tally.pulled or decided.head or is_first):
             return
         # a page may have been read as it was after that question
         is_later = any(
