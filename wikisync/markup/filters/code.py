@@ -262,8 +262,7 @@ def highlighted(code: str, name: str) -> str:
     texts: list[str] = []
     last_class = None
     # the step that get_tokens adds is about line ends, which are in order here
-    for kind, value in lexed(lexer, code):
-        css_class = class_of(kind)
+    for css_class, value in lexed(lexer, code):
         if css_class == last_class:
             texts[-1] += value
             continue
@@ -301,19 +300,18 @@ def class_of(kind: object) -> str:
 MISSES_MIN = 64
 """Of a character in a state; to parse the patterns costs as much as some tokens."""
 Rule = tuple[Callable[[str, int], re.Match[str] | None], Any, Any]
-"""As Pygments has it: match, kind of token or callback, next state."""
+"""Match, class of a token or callback, next state."""
 
 
-def lexed(lexer: Any, text: str) -> Iterator[tuple[Any, str]]:
-    """Kind and text of each token, as ``lexer.get_tokens_unprocessed`` gives them."""
+def lexed(lexer: Any, text: str) -> Iterator[tuple[str, str]]:
+    """Class and text of each token that ``lexer.get_tokens_unprocessed`` gives."""
     # Pygments takes as long to load as all else that parses pages
     from pygments.lexer import RegexLexer
-    from pygments.token import Error, Whitespace, _TokenType
+    from pygments.token import Error, Whitespace
 
     if type(lexer).get_tokens_unprocessed is not RegexLexer.get_tokens_unprocessed:
-        yield from (
-            (kind, value) for _, kind, value in lexer.get_tokens_unprocessed(text)
-        )
+        for _, kind, value in lexer.get_tokens_unprocessed(text):
+            yield class_of(kind), value
         return
     states = states_of(lexer)
     position, stack = 0, ["root"]
@@ -323,11 +321,11 @@ def lexed(lexer: Any, text: str) -> Iterator[tuple[Any, str]]:
             found = match(text, position)
             if found is None:
                 continue
-            if type(action) is _TokenType:
-                yield action, found[0]
-            elif action is not None:
+            if callable(action):
                 for _, kind, value in action(lexer, found):
-                    yield kind, value
+                    yield class_of(kind), value
+            elif action is not None:
+                yield action, found[0]
             position = found.end()
             if target is not None:
                 change(stack, target)
@@ -339,7 +337,7 @@ def lexed(lexer: Any, text: str) -> Iterator[tuple[Any, str]]:
             char = text[position]
             if char == "\n":
                 stack, rules = ["root"], states["root"]
-            yield (Whitespace if char == "\n" else Error), char
+            yield class_of(Whitespace if char == "\n" else Error), char
             position += 1
 
 
@@ -366,7 +364,11 @@ class RulesByCharacter(dict[str, tuple[Rule, ...]]):
     """The rules of a state that can match where a character is, in their order."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules = tuple(rules)
+        self._rules = tuple(
+            # a kind is a tuple, which takes longer to look up than all else of a token
+            (match, kind if kind is None or callable(kind) else class_of(kind), target)
+            for match, kind, target in rules
+        )
         self._misses = Counter[str]()
 
     def __missing__(self, char: str) -> tuple[Rule, ...]:
