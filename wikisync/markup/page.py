@@ -280,8 +280,7 @@ def front_html(
 
 def load_parser(page_format: Format) -> ModuleType:
     """A format's module; it takes longer than most pages the first time."""
-    shown_as_text = PARSERS[Format.PLAINTEXT]
-    return importlib.import_module(PARSERS.get(page_format, shown_as_text))
+    return importlib.import_module(PARSERS.get(page_format, PARSERS[Format.PLAINTEXT]))
 
 
 def safe_document(

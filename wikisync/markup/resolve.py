@@ -19,6 +19,7 @@ from wikisync.markup.links import MEDIA_SCHEMES, LinkIndex, Target, Urls, is_saf
 from wikisync.markup.record import LinkRef
 from wikisync.markup.tokens import escape
 
+WEB = ("http:", "https:", "ftp:")
 EXTERNAL_WITHOUT_CLASS = ' rel="nofollow noreferrer noopener" target="_blank"'
 EXTERNAL = f' class="external"{EXTERNAL_WITHOUT_CLASS}'
 PICTURES = frozenset(
@@ -83,8 +84,7 @@ def finish_page(
     out.append(parsed.parts[-1])
     lines = lines_of(parsed.refs, lost.values(), source()) if lost else {}
     for at, number in lost.items():
-        result = writer.results[at]
-        writer.results[at] = replace(result, line=lines.get(number, 0))
+        writer.results[at] = replace(writer.results[at], line=lines.get(number, 0))
     broken = tuple(
         Problem(
             "link-broken",
@@ -128,8 +128,8 @@ class LinkWriter:
             own_ids=self.parsed.ids,
             is_wikilink=ref.kind == "wikilink",
         )
-        is_lost = target.reason in {"no-page", "no-heading"}
-        if ref.kind == "link" and is_lost and self.has_references:
+        is_lost = target.reason and target.reason in {"no-page", "no-heading"}
+        if is_lost and ref.kind == "link" and self.has_references:
             named = references.reference_of_link(ref.href)
             if named is not None and references.reference_url(
                 named, self.index.web_url
@@ -164,11 +164,10 @@ class LinkWriter:
         """A link's start tag."""
         href = self.address(target)
         rest = ref.attributes
-        is_web = target.name.lower().startswith(("http:", "https:", "ftp:"))
         if target.reason:
             rest += "" if " class=" in rest else ' class="broken-link"'
             rest += reason_title(ref, target)
-        elif target.kind == "external" and is_web:
+        elif target.kind == "external" and target.name.lower().startswith(WEB):
             rest += EXTERNAL if " class=" not in rest else EXTERNAL_WITHOUT_CLASS
         elif target.kind == "attachment" and href is not None:
             rest += saving(target.name, href)

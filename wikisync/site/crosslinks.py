@@ -223,8 +223,8 @@ class WikiTable:
 
     def is_beside(self, name: str) -> bool:
         """Whether a link's target is in a site beside this one."""
-        place = place_of(name, 0)
-        return self.addresses[place.wiki].prefix.startswith(UP)
+        number, found, _ = name.partition(_NUL)
+        return bool(found) and self.addresses[int(number)].prefix.startswith(UP)
 
     def _found_of(self, number: int) -> Callable[[str], Found]:
         if number not in self._found:
@@ -349,12 +349,14 @@ class PageUrls:
         self._at = at
         self._number = number
         self._table = table
+        self._own = table.addresses[number].pages
 
     def page(self, slug: model.Slug, fragment: str) -> str:
         """Relative link to a page of this or, by a token, another wiki."""
-        place = place_of(slug, self._number)
-        pages = self._table.addresses[place.wiki].pages
-        return relative_url(self._at, pages[model.Slug(place.name)], fragment)
+        if (to := self._own.get(slug)) is None:
+            place = place_of(slug, self._number)
+            to = self._table.addresses[place.wiki].pages[model.Slug(place.name)]
+        return relative_url(self._at, to, fragment)
 
     def attachment(self, path: model.AttachmentPath) -> str:
         """Relative link to a file of this or, by a token, another wiki."""

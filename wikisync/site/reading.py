@@ -81,7 +81,6 @@ _AIMS = msgpack_decoder(Aim)
 def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
     """What is kept of a page; ``aim`` is a packed ``Aim``, ``source`` its text."""
     desk = _desk(aim)
-    bodies = desk.bodies
     facts, view = desk.finished(parsed, source)
     title = titles.display_title(parsed.title, parsed.slug)
     shown = titles.shortened(title, titles.TITLE_CHARS_MAX)
@@ -94,7 +93,7 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
     searched = msgspec.msgpack.encode(SearchedBody(words, text))
     unkept, places = "", [NO_PLACE] * 3
     try:
-        places = bodies.add(packed, searched, view)
+        places = desk.bodies.add(packed, searched, view)
     except OSError as error:
         unkept = error.strerror or str(error)
     about = parsed.ids, _summary(parsed), parsed.problems, parsed.breach
@@ -180,17 +179,17 @@ def finished(
     named = {
         link.target: ids(Slug(link.target))
         for link in page.links
-        if link.kind == "page" and link.fragment and link.target in own
+        if link.fragment and link.kind == "page" and link.target in own
     }
     by_id = [ref.href for ref in parsed.refs if ref.href.startswith("id:")]
     named |= {href: ids(Slug(href)) for href in by_id}
-    targets = dict.fromkeys(
-        link.target
+    targets = {
+        link.target: None
         for link in page.links
         if link.kind == "page"
-        and link.reason in {"", "no-heading"}
+        and (not link.reason or link.reason == "no-heading")
         and not table.is_beside(link.target)
-    )
+    }
     asked = [path for path in links.asked if path not in targets]
     facts = FinishedFacts(
         view_digest=hashlib.sha256(view).digest(),
@@ -212,9 +211,7 @@ def finished(
 
 def has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
     """Whether the pages whose headings a page names have the same ones."""
-    return not facts.needs or all(
-        ids(Slug(slug)) == digest for slug, digest in facts.needs
-    )
+    return all(ids(Slug(slug)) == digest for slug, digest in facts.needs)
 
 
 def _summary(parsed: ParsedPage) -> str:

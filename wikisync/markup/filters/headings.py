@@ -30,9 +30,10 @@ def filter_headings(draft: Draft) -> None:
     )
     for index in indices:
         text = heading_text(document, index)
-        given = page_id(document.attributes(index).get("id", ""))
-        identity = given if given and given not in taken else ""
-        identity = identity or free_id(id_of(text), taken, counts)
+        attributes = {} if document.is_own else document.attributes(index)
+        identity = page_id(attributes.get("id", ""))
+        if not identity or identity in taken:
+            identity = free_id(id_of(text), taken, counts)
         taken.add(identity)
         rewrite_heading(draft, index, identity, text)
     draft.ids |= taken

@@ -14,7 +14,7 @@ from wikisync.markup.record import LinkRef, Section
 from wikisync.markup.tokens import BLOCKS, Document, Draft, escape, format_attributes
 
 LINKS = frozenset({"a"})
-OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel"})
+PLAIN_LINK = re.compile('<a href="([^"]*)">').fullmatch
 PICTURE_ATTRIBUTES = ("title", "class", "width", "height", "align", "lang", "dir")
 SIZE = re.compile(r"\d{1,4}(?:\.\d+)?(%|px)?")
 
@@ -32,18 +32,17 @@ def filter_links(draft: Draft) -> None:
 
 def take_link(document: Document, index: int) -> None:
     """A wiki link as a whole element, any other link as its start tag."""
-    attributes = document.attributes(index)
-    href = attributes.get("href", document.addresses.get(index))
-    own = {
-        name: value
-        for name, value in attributes.items()
-        if name not in OWN_LINK_ATTRIBUTES
-    }
-    rest = format_attributes(own)
+    # most links are no more
+    plain = PLAIN_LINK(document.html[index])
+    attributes = {"href": unescape(plain[1])} if plain else document.attributes(index)
+    href = attributes.pop("href", document.addresses.get(index))
     if href is None:
         return
+    is_wikilink = attributes.pop("data-wikilink", None) is not None
+    attributes.pop("rel", None)
+    rest = format_attributes(attributes) if attributes else ""
     kind: Literal["wikilink", "address"] = "wikilink"
-    if "data-wikilink" not in attributes:
+    if not is_wikilink:
         # the service's own objects have this in their addresses
         if "/-/" not in href or unescape(document.html[index + 1]) != href:
             document.links[index] = LinkRef("link", href, rest)
