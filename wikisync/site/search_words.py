@@ -112,13 +112,14 @@ def scored_words(title: str, headings: str, text: str, slug: str) -> dict[str, s
         counts[word] += count * HEADING_WEIGHT
     # the name is another title, unless it says the same
     titled, named = count_words(title), count_words(name.replace("_", " "))
-    for word in titled | named:
+    for word in dict(titled) | dict(named):
         counts[word] += 1
-    if max(counts.values(), default=0) > _COUNT_MAX:
-        for word, count in counts.items():
-            counts[word] = min(count, _COUNT_MAX)
-    step = min(counts.total() // _WORDS_PER_STEP, _LENGTH_STEPS - 1)
-    letters = map(_SCORE_TABLE[step].__getitem__, counts.values())
+    try:
+        numbers = bytes(counts.values())
+    except ValueError:
+        numbers = bytes([min(count, _COUNT_MAX) for count in counts.values()])
+    step = min(sum(numbers) // _WORDS_PER_STEP, _LENGTH_STEPS - 1)
+    letters = numbers.translate(_SCORE_TABLE[step]).decode()
     scores = dict(zip(counts, letters, strict=True))
     ranks = {word: _share(named) // 2 for word in named}
     for word, rank in (ranks | dict.fromkeys(titled, _share(titled))).items():
@@ -156,7 +157,7 @@ def unpacked_words(packed: bytes) -> tuple[list[str], str]:
     return words.split(), letters
 
 
-def _score_table() -> list[list[str]]:
+def _score_table() -> list[bytes]:
     """Letter by length of the page (in steps of words) and count of the word.
 
     The shape is that of BM25 with a fixed middle length: a mean over all pages
@@ -166,7 +167,8 @@ def _score_table() -> list[list[str]]:
     for step in range(_LENGTH_STEPS):
         norm = 0.75 + 0.25 * step * _WORDS_PER_STEP / 400
         scores = (count / (count + 5) / norm for count in range(_COUNT_MAX + 1))
-        table.append([SCORES[min(25, round(score * 10))] for score in scores])
+        letters = [SCORES[min(25, round(score * 10))] for score in scores]
+        table.append("".join(letters).encode())
     return table
 
 
@@ -187,10 +189,10 @@ class DocumentText(Struct, frozen=True, array_like=True):
     def of(cls, sections: Iterable[Section]) -> DocumentText:
         """The sections as they are kept."""
         parts = tuple(sections)
-        headings = tuple((part.id, part.heading) for part in parts)
         texts = [part.text for part in parts]
         first = next((text for text in texts if text.strip()), "")
         lead = " ".join(first[: 2 * LEAD_CHARS_MAX].split())
+        headings = tuple([(part.id, part.heading) for part in parts])
         return cls(headings, packed_texts(texts), shortened(lead, LEAD_CHARS_MAX))
 
     @property
