@@ -20,6 +20,7 @@ let lockMs = performance.getEntriesByType("navigation")[0].type === "reload" ? R
 // A page with more characters is kept and measured in a rest.
 const BIG = 100_000;
 const REST_MS = 1500;
+const AHEAD_MS = 600;
 // So many blocks a key may change; those of a page that is loaded are more.
 const FEW = 10;
 const PART = "wikisync-part";
@@ -325,9 +326,12 @@ class Editor extends Desk {
 
 	changed() {
 		this.saveButton.disabled = !this.isDirty;
-		// also of one who types without a rest; a big one takes as long as a frame
+		// also of one who types without a rest; a big one takes as long as a frame, and is
+		// kept behind that of a key, when the next one is not there yet
 		const [wait, rest] = this.view.state.doc.length > BIG ? [REST_MS, globalThis.requestIdleCallback] : [KEEP_MS];
-		this.keeping ??= setTimeout(() => (rest ? rest(() => this.keeping && this.keep(), { timeout: REST_MS }) : this.keep()), wait);
+		const keep = () => (rest ? rest(() => this.keeping && this.keep(), { timeout: REST_MS }) : this.keep());
+		if (!this.keeping) [this.keeping, this.keepAt] = [setTimeout(keep, wait), performance.now() + wait];
+		else if (rest && performance.now() > this.keepAt - AHEAD_MS) keep();
 		if (this.isDue) return;
 		this.isDue = true;
 		this.render(Math.min(Math.max(this.took, RENDER_MS), REST_MS));
