@@ -67,6 +67,13 @@ def test_clash_shows_only_what_really_clashes() -> None:
     assert merged.pieces[-2:] == (Clash("b\n", "L\n", "R\n"), "y\nz\n")
 
 
+def test_what_both_append_without_an_end_clashes_alone() -> None:
+    """The rest of the page would be doubled by who keeps both."""
+    texts = ["# A\n\nwords\n" + more for more in ("", "\nfrom here", "\nfrom there")]
+    clash = Clash("", "from here\n", "from there\n")
+    assert merge(*texts).pieces == ("# A\n\nwords\n\n", clash)
+
+
 PARAGRAPH = "Take 5 mg twice. Rest for a day.\nDrink a lot. Call us.\n"
 
 UNITS = [

@@ -208,9 +208,11 @@ class _Merging:
             whole = self._paragraph(region, done, limit)
             around = base[whole.base], local[whole.local], remote[whole.remote]
             merged = self._merge_units(whole, around)
-            if merged is not None:
-                self._divided.append((*around, merged))
-                self._settled += base[done : whole.base.start] + merged
+            sides = None if merged is None else (*around, merged)
+            # two sentences without an end may be one by now
+            if sides and _is_sound(*(_counted(one, self._format) for one in sides)):
+                self._divided.append(sides)
+                self._settled += base[done : whole.base.start] + sides[-1]
                 return int(whole.base.stop)
         self._settled += base[done : region.base.start]
         self._add_clash(*lines)
@@ -342,8 +344,6 @@ class _Merging:
         for sides in self._divided:
             for count, side in zip(counts, sides, strict=True):
                 count.subtract(side)
-            if not _is_sound(*(_counted(side, self._format) for side in sides)):
-                return False
         return _is_sound(*counts)
 
 
