@@ -113,6 +113,7 @@ async def test_what_cannot_be_changed_is_named(cloned: Cloned) -> None:
     [
         (("nowhere", "first"), "there is no page or folder nowhere"),
         (("guide", "home"), "home.md exists already"),
+        (("guide", "Home"), "Home.md exists already"),
         (("guide", "draft"), "draft.md exists already"),
         (("guide", "guide"), "has that name already"),
         (("guide", "x" * 600), "cannot be the name of a page"),

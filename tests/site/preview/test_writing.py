@@ -250,6 +250,10 @@ async def test_a_template_that_cannot_be_read_begins_no_page(
 async def test_a_page_that_is_there_is_not_begun_again(writer: Writer) -> None:
     status, said = await writer.ask("create", at="index.html", name="guide")
     assert (status, said["message"]) == (409, "guide.md already exists")
+    for name in ("Guide", "guide.org"):
+        status, said = await writer.ask("create", at="index.html", name=name)
+        message = "guide.md exists already, and has that name for the wiki"
+        assert (status, said["message"]) == (409, message)
 
 
 @pytest.mark.parametrize("file", ["a%3Ab.md", "two words.md", "team/doc.adoc"])

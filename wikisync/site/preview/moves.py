@@ -103,10 +103,12 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
     targets = set(names.values())
     # a file that is no page, because it is ignored for one, has its name, too
     paths = {one.path for one in moved}
+    # the wiki takes names for the same that differ in case alone
+    others = {slug.casefold() for slug in files.keys() - names.keys()}
     taken = {
         one.target
         for one in moved
-        if _slug(one.target) in files.keys() - names.keys()
+        if _slug(one.target).casefold() in others
         or (one.target not in paths and os.path.lexists(desk.root / one.target))
     }
     if taken or len(targets) < len(names):

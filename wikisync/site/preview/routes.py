@@ -292,6 +292,12 @@ class WriteRoutes(Struct, frozen=True):
             raise errors.UsageError(message, hint="choose another name")
         text = wish.text
         if text is None:
+            name = page.slug.casefold()
+            known = page.wiki.pages.items()
+            twins = (one.path for slug, one in known if slug.casefold() == name)
+            if (twin := next(twins, page.path)) != page.path:
+                message = f"{twin} exists already, and has that name for the wiki"
+                raise errors.PreconditionFailed(message, hint="choose another name")
             text = await finish_in_thread(_beginning_of, page, wish.template)
         content = writing.encoded(text, b"", page.path)
         await finish_in_thread(self._desk(page).create, page.path, content)

@@ -310,6 +310,7 @@ class Editor extends Desk {
 	}
 
 	say(text, isBad = false) {
+		this.refusal = isBad ? `${text} ` : "";
 		this.said.textContent = text;
 		this.said.classList.toggle("bad", isBad);
 	}
@@ -579,9 +580,8 @@ class Editor extends Desk {
 
 	// The page has another name: what is typed and under way goes with it.
 	async moveTo(source) {
-		const { key, freeTab } = this;
-		// such as another name that was wanted for it
-		const refused = this.said.classList.contains("bad") ? `${this.said.textContent} ` : "";
+		// what was refused may be another name for it
+		const { key, freeTab, refusal = "" } = this;
 		// a text that was kept there is another one
 		if (localStorage.getItem(draftKey(source.ids[0], this.tab))) sessionStorage.setItem(TAB, crypto.randomUUID());
 		await this.takeTab(source.ids[0]);
@@ -594,7 +594,8 @@ class Editor extends Desk {
 		freeTab();
 		this.known = this.shown = "";
 		// a storage that is nearly full has room for one of both
-		if (isKept || this.keep()) this.say(`${refused}The page has another name: ${this.file}.`, Boolean(refused));
+		if (isKept || this.keep()) this.say(`${refusal}The page has another name: ${this.file}.`, Boolean(refusal));
+		this.refusal = refusal;
 	}
 
 	// A box ticked in the page is ticked in the text.
@@ -934,6 +935,7 @@ class Editor extends Desk {
 		const answer = await this.dialog(this.file, [this.make("p", { className: "soft", textContent: "What shall happen with this page?" })], { create: "New page…", rename: "Rename…", earlier: "Earlier texts…", remove: "Delete…", program: "Open in a program" });
 		const acts = { create: () => this.newPage(), rename: () => this.rename(), earlier: () => this.earlier(), remove: () => this.remove(), program: () => this.ask("edit") };
 		if (!answer) return;
+		this.say("");
 		await this.alone(() => this.trying(acts[answer.did]));
 	}
 
