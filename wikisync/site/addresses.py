@@ -312,8 +312,7 @@ def wiki_list_path(owner: WikiOwner, *, is_only: bool) -> str:
 
 def wiki_changes_path(owner: WikiOwner, *, is_only: bool) -> str:
     """Output path of the list of what changed in one wiki."""
-    folder = safe_folder(owner.full_path)
-    return CHANGES_PAGE if is_only else f"-/changes/{folder}.html"
+    return CHANGES_PAGE if is_only else f"-/changes/{safe_folder(owner.full_path)}.html"
 
 
 def feed_path(changes: str) -> str:

@@ -187,12 +187,6 @@ def checked_sources(
 def _report(
     note: BuildNote, scanned: Sequence[ScannedWiki], changes: Changes
 ) -> BuildReport:
-    return BuildReport(
-        pages=note.pages,
-        problems=note.problems,
-        broken_links=note.broken_links,
-        notes=folder_notes(scanned),
-        written=changes.written,
-        unchanged=changes.unchanged,
-        removed=changes.removed,
-    )
+    counts = note.pages, changes.written, changes.unchanged, changes.removed
+    found = note.problems, note.broken_links, folder_notes(scanned)
+    return BuildReport(*counts, *found)

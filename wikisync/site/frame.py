@@ -167,14 +167,9 @@ def site_context(
 
 
 def _reference(wiki: PublishedWiki) -> contexts.WikiRef:
-    return contexts.WikiRef(
-        title=wiki.title,
-        kind=wiki.owner.kind,
-        full_path=wiki.owner.full_path,
-        url=wiki.prefix + layout.INDEX_PAGE,
-        visibility=wiki.visibility,
-        description=wiki.description,
-    )
+    owner, url = wiki.owner, wiki.prefix + layout.INDEX_PAGE
+    named = wiki.title, owner.kind, owner.full_path
+    return contexts.WikiRef(*named, url, wiki.visibility, wiki.description)
 
 
 def wiki_context(
@@ -219,10 +214,8 @@ def wiki_labels(sources: Sequence[WikiSource]) -> list[str]:
     """The title of each wiki, with its path where another one has the same."""
     counts = Counter(source.title for source in sources)
     return [
-        source.title
-        if counts[source.title] == 1
-        else f"{source.title} ({source.owner.full_path})"
-        for source in sources
+        one.title if counts[one.title] == 1 else f"{one.title} ({one.owner.full_path})"
+        for one in sources
     ]
 
 

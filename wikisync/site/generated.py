@@ -170,9 +170,9 @@ class GeneratedPages:
     def _all_wikis(self) -> Iterator[GeneratedPage]:
         items = [
             contexts.ListingItem(
-                wiki.title, wiki.all_url, wiki=wiki.full_path, count=wiki.page_count
+                one.title, one.all_url, one.full_path, count=one.page_count
             )
-            for wiki in self._contexts
+            for one in self._contexts
         ]
         yield from self._list(layout.ALL_PAGE, "wikis", "all_wikis", items, self._only)
 
@@ -196,18 +196,15 @@ class GeneratedPages:
             yield from self._list(layout.TAGS_PAGE, "tags", "tags", items, self._only)
 
     def _wanted(self, report: LinkReport) -> Iterator[GeneratedPage]:
-        items = [
-            contexts.ListingItem(
-                titles.shortened(one.slug, titles.LINK_CHARS_MAX),
-                wiki=self._name(one.wiki),
-                count=len(one.pages),
-                sources=tuple(
-                    self._refer(ItemKey(one.wiki, slug))
-                    for slug in one.pages[:SOURCES_MAX]
-                ),
+        items = []
+        for one in report.wanted:
+            pages = (ItemKey(one.wiki, slug) for slug in one.pages[:SOURCES_MAX])
+            linking, count = tuple(map(self._refer, pages)), len(one.pages)
+            name, wiki = titles.shortened(one.slug, titles.LINK_CHARS_MAX), one.wiki
+            it = contexts.ListingItem(
+                name, None, self._name(wiki), "", count, "", linking
             )
-            for one in report.wanted
-        ]
+            items.append(it)
         yield from self._list(layout.WANTED_PAGE, "wanted", "wanted", items, self._only)
 
     def _orphans(self, report: LinkReport) -> Iterator[GeneratedPage]:

@@ -92,8 +92,7 @@ class Includes:
 
     def _read(self, file: str, digest: Digest) -> str | None:
         if file not in self._texts:
-            content = self.scanned.read(file, digest)
-            self._texts[file] = _plain_text(content)
+            self._texts[file] = _plain_text(self.scanned.read(file, digest))
         return self._texts[file]
 
 

@@ -320,8 +320,7 @@ def read_copy(connection: sqlite3.Connection, number: int) -> WikiCopy:
 
 def read_versions(connection: sqlite3.Connection, number: int) -> Versions:
     """What is known of the history of a wiki."""
-    of_wiki = "SELECT versions FROM history WHERE wiki = ?"
-    rows = connection.execute(of_wiki, (number,))
+    rows = connection.execute("SELECT versions FROM history WHERE wiki = ?", (number,))
     return next((_VERSIONS.decode(packed) for (packed,) in rows), UNKNOWN)
 
 

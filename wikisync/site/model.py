@@ -120,8 +120,7 @@ class WikiSource(WikiInfo, frozen=True, kw_only=True):
     def fingerprint(self) -> bytes:
         """What facts of its pages depend on, to be hashed; no path of this machine."""
         shown = {"folder": Path(), "copy": 0, "versions": UNKNOWN, "renames": {}}
-        text = repr(structs.replace(self, **shown))
-        return text.encode("utf-8", "surrogatepass")
+        return repr(structs.replace(self, **shown)).encode("utf-8", "surrogatepass")
 
 
 class SiteOptions(Struct, frozen=True):

@@ -118,15 +118,9 @@ _TEXTS = msgpack_decoder(DocumentText)
 
 def search_document(key: DocumentKey, body: bytes) -> SearchDocument:
     """A document from its packed ``SearchedBody``."""
-    searched = _BODIES.decode(body)
-    return SearchDocument(
-        url=key.url,
-        title=key.title,
-        text=_TEXTS.decode(searched.text),
-        wiki=key.wiki,
-        words=searched.words,
-        changed=key.changed,
-    )
+    found = _BODIES.decode(body)
+    text, words = _TEXTS.decode(found.text), found.words
+    return SearchDocument(key.url, key.title, text, key.wiki, words, key.changed)
 
 
 class IndexPlace:
@@ -196,12 +190,8 @@ class IndexUpdate:
         """Keep or put every file of the index; what the next update has to know."""
         scores = WordScores(search_terms.new_scores)
         self._update_documents(scores)
-        index: dict[str, object] = {
-            "count": len(self._now),
-            "wikis": [
-                [title, _wiki_name(title)] for title in self._wikis if self._has_many
-            ],
-        }
+        wikis = [[one, _wiki_name(one)] for one in self._wikis if self._has_many]
+        index: dict[str, object] = {"count": len(self._now), "wikis": wikis}
         terms, ends = self._update_terms(scores)
         for title, slots in self._wikis.items() if self._has_many else ():
             name = _wiki_name(title)

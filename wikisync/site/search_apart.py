@@ -1,16 +1,19 @@
 """A search index that is made from nothing, by ``search_worker``."""
 
-import pickle
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from wikisync.core.decoding import msgpack_decoder
 from wikisync.site import search
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import Bodies, Place
 from wikisync.site.output_place import Written, opened_staging
 from wikisync.site.writers import Answer
+
+STATE = f"{SEARCH_FOLDER}state"
+"""Staged for the build alone: what it notes of the index."""
 
 
 class NewIndex(Struct, frozen=True):
@@ -19,13 +22,16 @@ class NewIndex(Struct, frozen=True):
     output: Path
     bodies: Path
     documents: Place
-    """Of the pickled places of packed ``SearchedBody``, by ``DocumentKey``."""
+    """Of each packed ``DocumentKey``, and of its packed ``SearchedBody``."""
+
+
+_PLACES = msgpack_decoder(list[tuple[search.DocumentKey, Place]])
 
 
 def made(job: NewIndex) -> Answer:
-    """The files of an index, whole shards among them, and what to note of it."""
+    """The files of an index, whole shards among them."""
     bodies = Bodies(job.bodies)
-    places = pickle.loads(bodies.read(job.documents))  # noqa: S301 - from our own parent
+    places = dict(_PLACES.decode(bodies.read(job.documents)))
     files: list[Written] = []
     with opened_staging(job.output) as staging:
 
@@ -37,4 +43,6 @@ def made(job: NewIndex) -> Answer:
 
         place = search.IndexPlace(put)
         state = search.IndexUpdate(search.NO_INDEX, places, load, place).write()
-    return Answer(tuple(files), state=msgspec.msgpack.encode(state))
+        # in an answer it would be in memory several times at once
+        staging.put(STATE, msgspec.msgpack.encode(state))
+    return Answer(tuple(files))

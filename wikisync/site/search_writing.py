@@ -1,7 +1,6 @@
 """The search index in an output folder: read, brought up to date, written."""
 
 import math
-import pickle
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from wikisync.site import search
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import LastBuild
 from wikisync.site.output import Output
-from wikisync.site.search_apart import NewIndex
+from wikisync.site.search_apart import STATE, NewIndex
 from wikisync.site.search_words import unpacked_words
 from wikisync.site.writers import AT_ONCE, Answer, asked, new_writer
 
@@ -45,9 +44,9 @@ def search_beside(
         yield partial(place.update, last.search, [*documents, *kept], kept)
         return
     found = store.places("words", [key.key for key in documents])
-    places = dict(zip(documents, found, strict=True))
-    # a job is held until it is done
-    (packed,) = store.bodies.add(pickle.dumps(places))
+    # a job is held until it is done; pickle would note each text of all documents
+    places = msgspec.msgpack.encode(list(zip(documents, found, strict=True)))
+    (packed,) = store.bodies.add(places)
     job = NewIndex(output.root.absolute(), store.bodies.path.absolute(), packed)
     del documents, places
     worker = new_writer(WRITES_SEARCH, math.inf)
@@ -124,13 +123,17 @@ class _SearchFolder(search.IndexPlace):
         for one in made.files:
             name = one.path.removeprefix(SEARCH_FOLDER)
             if search.is_whole(name):
-                self.put(name, self._output.staged.content(one.path))
-                self._output.staged.drop(one.path)
+                self.put(name, self._taken(one.path))
                 whole.add(name)
             else:
                 self._output.put_staged(one)
         self.forget_others(whole)
-        return made.state
+        return self._taken(STATE)
+
+    def _taken(self, path: str) -> bytes:
+        content = self._output.staged.content(path)
+        self._output.staged.drop(path)
+        return content
 
     def forget_others(self, names: Set[str]) -> None:
         at = "FROM shard WHERE site = ?"

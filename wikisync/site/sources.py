@@ -288,12 +288,12 @@ class PageText(Struct, frozen=True):
 
 def folder_notes(wikis: Sequence[ScannedWiki]) -> tuple[model.Problem, ...]:
     """What is left out of their folders, named so that it can be found."""
+    both = (
+        (wiki.source.owner.full_path, note) for wiki in wikis for note in wiki.notes
+    )
     return tuple(
-        replace(note, subject=f"{wiki.source.owner.full_path}: {note.subject}")
-        if len(wikis) > 1
-        else note
-        for wiki in wikis
-        for note in wiki.notes
+        replace(one, subject=f"{name}: {one.subject}") if len(wikis) > 1 else one
+        for name, one in both
     )
 
 
@@ -367,8 +367,7 @@ def scan_wiki(
     # of a hundred thousand pages no more is kept in memory than the site needs
     rest = FolderIndex(source.folder, now_ns=now_ns)
     rest.note_all(linked)
-    look = partial(_look, source.folder, rest)
-    loose = LooseStates(scanned.loose, look, patterns)
+    loose = LooseStates(scanned.loose, partial(_look, source.folder, rest), patterns)
     left_out = {
         _page_of(path) or path: why
         for path, why in scanned.hidden.items()
@@ -461,8 +460,7 @@ def settle(
 def _index(source: WikiSource, cache: Cache, now_ns: Callable[[], int]) -> FolderIndex:
     """What the last build knew of a folder's files."""
     name = hashlib.sha256(cache.key("folder", source.folder)).hexdigest()
-    file = cache.folder / SCANS_FOLDER / name
-    return FolderIndex(source.folder, file, now_ns=now_ns)
+    return FolderIndex(source.folder, cache.folder / SCANS_FOLDER / name, now_ns=now_ns)
 
 
 def _look(folder: Path, index: FolderIndex, path: str) -> IndexedFile | None:

@@ -35,8 +35,6 @@ class Answer(Struct, frozen=True, array_like=True):
     hint: str = ""
     code: int = 0
     """Of writing, what the system says."""
-    state: bytes = b""
-    """Of a new search index, packed."""
 
 
 _ANSWERS = msgpack_decoder(Answer)

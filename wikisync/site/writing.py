@@ -202,11 +202,9 @@ class SiteWriting:
         self._linked.append(note.linked)
         if note.changes:
             name = self._site.labels[number] if len(self._scanned) > 1 else ""
-            items = _ITEMS.decode(note.changes)
-            named = (replace(one, wiki=name) for one in items)
+            named = (replace(one, wiki=name) for one in _ITEMS.decode(note.changes))
             self._changes = generated.newest(chain(self._changes, named))
-        times = filter(None, (self._retry_at, note.retry_at))
-        self._retry_at = min(times, default=0.0)
+        self._retry_at = min(filter(None, (self._retry_at, note.retry_at)), default=0.0)
         for slug, page in note.references.items():
             self._references[ItemKey(number, slug)] = page
         self._forget(number)
@@ -569,18 +567,17 @@ class SiteWriting:
         self._indexer.sweep(self._page_count, self._all_pages, self._last.site)
         # what could not be read may be there again, and look as if nothing changed
         is_whole = not any(wiki.missed or wiki.uncounted for wiki in self._scanned)
+        pages = sum(wiki.page_count for wiki in self._scanned)
+        linked = tuple(
+            (number, path, state.digest if state else "")
+            for number, scanned in enumerate(self._scanned)
+            for path, state in sorted(scanned.loose.seen.items())
+        )
         note = BuildNote(
-            inputs=inputs if is_whole else b"",
-            pages=sum(wiki.page_count for wiki in self._scanned)
-            + sum(wiki.pages for wiki in self._kept),
-            problems=(*self._problems, *changes.problems),
-            broken_links=self._broken_links,
-            linked=tuple(
-                (number, path, state.digest if state else "")
-                for number, scanned in enumerate(self._scanned)
-                for path, state in sorted(scanned.loose.seen.items())
-            ),
-            retry_at=self._retry_at,
+            inputs if is_whole else b"",
+            pages + sum(wiki.pages for wiki in self._kept),
+            (*self._problems, *changes.problems),
+            *(self._broken_links, linked, self._retry_at),
         )
         # those that were read as they were scanned
         sound = [one.source.owner.full_path for one in self._scanned if not one.missed]

@@ -84,12 +84,8 @@ def export_wikis(request: ExportRequest, credentials: Credentials) -> Exported:
     check_books(request.books)
     client, selection = credentials.open_selected(request.url, request.selection)
     published = published_wikis(output) if output else ()
-    keeping = Keeping(
-        [wiki for wiki in published if wiki.pages],
-        service_of(client),
-        replaces=request.replaces,
-        allow_emptying=request.allow_emptying,
-    )
+    held, service = [wiki for wiki in published if wiki.pages], service_of(client)
+    keeping = Keeping(held, service, request.replaces, request.allow_emptying)
     keeping.refuse_without_token(client, is_anonymous=request.is_anonymous)
     site = request.site
     # without options, the build reads the theme that came with this program soon enough
@@ -109,8 +105,7 @@ def export_wikis(request: ExportRequest, credentials: Credentials) -> Exported:
         reading = pull(
             client, selection, mirroring, keeping, progress, comments=request.comments
         )
-        pulled = asyncio.run(reading)
-        return build(request, client, pulled, mirror, keeping, progress)
+        return build(request, client, asyncio.run(reading), mirror, keeping, progress)
 
 
 async def pull(
@@ -240,21 +235,15 @@ def build(
         if one.wiki.owner not in known and not one.is_refused
     )
     # the build's problems hold those of its sources, each with its wiki's name
-    problems = dict.fromkeys(
-        [
-            *(one.problem(now) for one in kept),
-            *unread,
-            *keeping.problems,
-            *report.problems,
-        ]
-    )
+    of_kept = [one.problem(now) for one in kept]
+    every = dict.fromkeys([*of_kept, *unread, *keeping.problems, *report.problems])
     return Exported(
         index=output / "index.html" if output else books.files[0][1],
         pulled=pulled,
         kept=kept,
         notes=(*pulled.skipped, *keeping.notes),
         report=report,
-        problems=tuple(problems),
+        problems=tuple(every),
         books=books,
     )
 

@@ -222,8 +222,7 @@ class Keeping(Struct):
             elif error := index.find(wiki.owner, wiki.origin):
                 self.reasons[wiki.owner] = error.message
             reason = self.reasons.get(wiki.owner, "the service no longer lists it")
-            name = name_of(self.service, wiki.owner.kind, wiki.origin.id)
-            noted = mirror.noted(name)
+            noted = mirror.noted(name_of(self.service, wiki.owner.kind, wiki.origin.id))
             if noted.number and not _is_shrunk(wiki, noted.count):
                 staying.append(KeptWiki(wiki, reason, noted.number, noted.read_at))
                 continue

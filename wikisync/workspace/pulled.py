@@ -49,12 +49,8 @@ class FailedWiki(Struct, frozen=True):
 
     def problem(self) -> Problem:
         """What is reported of it, where nothing was kept of it."""
-        return Problem(
-            "wiki-left-out",
-            str(self.wiki.owner),
-            f"left out: {self.error.message}",
-            self.error.hint or "",
-        )
+        said, hint = f"left out: {self.error.message}", self.error.hint or ""
+        return Problem("wiki-left-out", str(self.wiki.owner), said, hint)
 
 
 def missing_pages(
