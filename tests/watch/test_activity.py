@@ -87,7 +87,7 @@ async def test_wikis_in_which_something_happened_are_named(
 async def test_all_are_named_where_too_much_happened_to_be_listed(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wikisync.api.activity.PARTS", (1, 2))
+    monkeypatch.setattr("wikisync.watch.wiki.PARTS", (1, 2))
     with watched(client, tmp_path, PROJECTS) as wikis:
         (listed,) = lists_of(client, wikis)
         await listed.active()

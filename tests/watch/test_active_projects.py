@@ -7,13 +7,13 @@ import pytest
 
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api import activity as module
-from wikisync.api.activity import GroupActivity
 from wikisync.api.client import Client
 from wikisync.api.exchange import Request
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner
 from wikisync.errors import NotFound, Unavailable
+from wikisync.watch import wiki as module
+from wikisync.watch.wiki import ActiveProjects
 
 OWNERS = tuple(
     WikiOwner("project", path) for path in ("docs/a", "docs/b", "docs/sub/c", "other/d")
@@ -41,7 +41,7 @@ async def edit(client: Client, owner: WikiOwner, text: str) -> int:
 
 
 async def test_edit_of_a_wiki_below_the_group_is_listed_once(client: Client) -> None:
-    activity = GroupActivity(client, "docs")
+    activity = ActiveProjects(client, "docs")
     assert await activity.changed() == frozenset()
     first = await edit(client, OWNERS[0], "two\n")
     below = await edit(client, OWNERS[2], "two\n")
@@ -51,7 +51,7 @@ async def test_edit_of_a_wiki_below_the_group_is_listed_once(client: Client) -> 
 
 
 async def test_list_that_did_not_change_costs_no_body(client: Client) -> None:
-    activity = GroupActivity(client, "docs")
+    activity = ActiveProjects(client, "docs")
     await activity.changed()
     sizes: list[int] = []
     send = client.send
@@ -70,7 +70,7 @@ async def test_more_are_asked_for_where_all_of_the_first_changed(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PARTS", (1, 2))
-    activity = GroupActivity(client, "docs")
+    activity = ActiveProjects(client, "docs")
     await activity.changed()
     only = await edit(client, OWNERS[0], "two\n")
     assert await activity.changed() == frozenset({only})
@@ -84,7 +84,7 @@ async def test_changes_are_named_again_where_the_longer_list_fails(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PARTS", (1, 3))
-    activity = GroupActivity(client, "docs")
+    activity = ActiveProjects(client, "docs")
     await activity.changed()
     changed = [await edit(client, owner, "two\n") for owner in OWNERS[:2]]
     send, sizes = client.send, []
@@ -107,7 +107,7 @@ async def test_project_that_was_not_among_the_first_is_listed(
     monkeypatch.setattr(module, "PARTS", (2, 3))
     await edit(client, OWNERS[1], "two\n")
     await edit(client, OWNERS[2], "two\n")
-    activity = GroupActivity(client, "docs")
+    activity = ActiveProjects(client, "docs")
     await activity.changed()
     assert await activity.changed() == frozenset()
     assert await activity.changed() == frozenset()
@@ -117,14 +117,14 @@ async def test_project_that_was_not_among_the_first_is_listed(
 
 async def test_what_is_no_group_has_no_list(client: Client) -> None:
     with pytest.raises(NotFound):
-        await GroupActivity(client, "nobody").changed()
+        await ActiveProjects(client, "nobody").changed()
 
 
 async def test_service_on_which_edits_are_no_activity_lists_nothing(
     service: EmbeddedService, client: Client
 ) -> None:
     service.quirks = {Quirk.ACTIVITY_STANDS_STILL}
-    activity = GroupActivity(client, "docs")
+    activity = ActiveProjects(client, "docs")
     await activity.changed()
     await edit(client, OWNERS[0], "two\n")
     assert await activity.changed() == frozenset()
