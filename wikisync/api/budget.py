@@ -171,8 +171,19 @@ class Budget:
 
         RateLimited where it would wait longer than it should.
         """
-        area = Area.of(request)
-        trial = await self._admitted(request, area)
+        area, trial = Area.of(request), None
+        try:
+            while True:
+                # where it is made alone after a pause, what the others wait for
+                trial = await self._after_pause(request, area)
+                async with self._queue:
+                    await self._paced(area)
+                    if trial is not None or self.wait_of(area) is None:
+                        self._in_flight += 1
+                        break
+        except BaseException:
+            self._end_trial(area, trial)
+            raise
         sent_at = self._clock()
         try:
             yield
@@ -269,23 +280,6 @@ class Budget:
         ]
 
     # -- before a request ------------------------------------------------------------
-
-    async def _admitted(self, request: Request, area: Area) -> asyncio.Event | None:
-        """Wait for all that the request has to wait for.
-
-        Gives, where it is made alone after a pause, what the others wait for.
-        """
-        while True:
-            trial = await self._after_pause(request, area)
-            try:
-                async with self._queue:
-                    await self._paced(area)
-                    if trial is not None or self.wait_of(area) is None:
-                        self._in_flight += 1
-                        return trial
-            except BaseException:
-                self._end_trial(area, trial)
-                raise
 
     async def _after_pause(self, request: Request, area: Area) -> asyncio.Event | None:
         while True:

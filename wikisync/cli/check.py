@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from wikisync.cli.console import Console, fields
+from wikisync.cli.console import Console
 from wikisync.cli.findings import findings_option, findings_text
 from wikisync.cli.options import flag, folder_argument, json_option
 from wikisync.core.messages import Progress
@@ -16,7 +16,7 @@ from wikisync.core.model import Problem
 from wikisync.errors import ExitCode
 from wikisync.site.checking import CheckReport, check_wikis
 from wikisync.workspace.folders import cache_folder, find_shown
-from wikisync.workspace.sentences import counted, problem_as_json, with_hint
+from wikisync.workspace.sentences import counted, fields, problems_as_json, with_hint
 
 
 @click.command(
@@ -133,6 +133,6 @@ def _as_json(report: CheckReport) -> dict[str, object]:
             for wiki, slug, count in report.wanted
         ],
         "orphans": [{"wiki": wiki, "slug": slug} for wiki, slug in report.orphans],
-        "problems": [problem_as_json(problem) for problem in report.problems],
-        "notes": [problem_as_json(note) for note in report.notes],
+        "problems": problems_as_json(report.problems),
+        "notes": problems_as_json(report.notes),
     }

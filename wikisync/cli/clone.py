@@ -16,7 +16,7 @@ from wikisync.errors import UsageError
 from wikisync.workspace import cloning, pulled
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.folders import default_cache
-from wikisync.workspace.sentences import counted, problem_as_json
+from wikisync.workspace.sentences import counted, problems_as_json
 from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
 
 
@@ -68,10 +68,8 @@ def _report_clone(console: Console, folder: Path, cloned: pulled.Pulled) -> int:
         answer = {
             "workspace": str(folder),
             "wikis": [pulled.wiki_as_json(wiki) for wiki in cloned.wikis],
-            "skipped": [
-                problem_as_json(note) for note in (*cloned.skipped, *cloned.refused)
-            ],
-            "problems": [problem_as_json(problem) for problem in cloned.problems],
+            "skipped": problems_as_json((*cloned.skipped, *cloned.refused)),
+            "problems": problems_as_json(cloned.problems),
         }
         console.json(answer)
         return pulled.exit_code_of(cloned)

@@ -164,11 +164,6 @@ class Console(Messages):
         return f"{colour}{word}{RESET}"
 
 
-def fields(record: object, names: str) -> dict[str, object]:
-    """Some fields of a record, for programs."""
-    return {name: getattr(record, name) for name in names.split()}
-
-
 class ProgressBar(Progress):
     """One bar on stderr, renamed from step to step."""
 

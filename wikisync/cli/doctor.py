@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from wikisync.cli.console import Console, fields
+from wikisync.cli.console import Console
 from wikisync.cli.options import flag, json_option, token_option, workspace_option
 from wikisync.errors import ConfigError, ExitCode, Unagreed, UsageError, WikisyncError
 from wikisync.workspace import doctor
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.sentences import counted
+from wikisync.workspace.sentences import counted, fields
 from wikisync.workspace.service import Credentials
 
 

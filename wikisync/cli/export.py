@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from wikisync.cli import options, site
-from wikisync.cli.console import Console, fields, show_problems
+from wikisync.cli.console import Console, show_problems
 from wikisync.cli.findings import findings_option, findings_text
 from wikisync.cli.options import flag, folder_option
 from wikisync.cli.service_command import ServiceCommand, service_options
@@ -23,7 +23,7 @@ from wikisync.workspace.discovery import Selection
 from wikisync.workspace.folders import ThemeChoice
 from wikisync.workspace.page_files import chosen_markup
 from wikisync.workspace.pulled import wiki_as_json
-from wikisync.workspace.sentences import counted, problem_as_json
+from wikisync.workspace.sentences import counted, fields, problems_as_json
 from wikisync.workspace.service import Credentials
 
 
@@ -173,5 +173,5 @@ def _as_json(exported: exporting.Exported) -> dict[str, object]:
             }
             for one in exported.kept
         ],
-        "skipped": [problem_as_json(note) for note in skipped],
+        "skipped": problems_as_json(skipped),
     }

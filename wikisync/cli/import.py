@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from wikisync.cli.console import Console, fields
+from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath, json_option
 from wikisync.errors import ExitCode
 from wikisync.workspace.importing import KINDS, import_wiki
-from wikisync.workspace.sentences import counted
+from wikisync.workspace.sentences import counted, fields
 
 
 @click.command(

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.api.secret import could_be_token
-from wikisync.cli.console import Console, fields
+from wikisync.cli.console import Console
 from wikisync.cli.options import flag, json_option, network_disk_option, token_option
 from wikisync.cli.service_command import wiki_options
 from wikisync.config.reading import parse_config, render_config
@@ -40,7 +40,7 @@ from wikisync.workspace.rights import (
     list_wikis,
     name_wikis,
 )
-from wikisync.workspace.sentences import counted, with_hint
+from wikisync.workspace.sentences import counted, fields, with_hint
 from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
 
 T = TypeVar("T")
@@ -486,9 +486,7 @@ def _as_json(planned: creating.Planned, *, is_dry_run: bool) -> dict[str, object
         "token": None
         if token is None
         else {
-            "name": token.name,
-            "user": token.user,
-            "scopes": None if token.scopes is None else list(token.scopes),
+            **fields(token, "name user scopes"),
             "expires_on": str(token.expires_on) if token.expires_on else None,
         },
         "wikis": [

@@ -18,7 +18,7 @@ from msgspec import Struct
 from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
 from wikisync.api.exchange import Request
-from wikisync.cli.console import Console, fields
+from wikisync.cli.console import Console
 from wikisync.cli.options import decorated, flag, json_option, token_option
 from wikisync.core.model import WikiOwner
 from wikisync.core.terminal import one_line
@@ -28,6 +28,7 @@ from wikisync.workspace.configured import (
     find_workspace,
     workspace_above,
 )
+from wikisync.workspace.sentences import fields
 from wikisync.workspace.service import URL_VARIABLE, Credentials
 
 ADDRESS = "import_url"

@@ -12,14 +12,14 @@ import click
 from msgspec.structs import asdict
 
 from wikisync.cli import options
-from wikisync.cli.console import Console, fields, show_problems
+from wikisync.cli.console import Console, show_problems
 from wikisync.cli.options import InputPath, flag, folder_option
 from wikisync.errors import ExitCode, UsageError
 from wikisync.markup.record import position_of
 from wikisync.site.model import BookFormat, BookRequest, BuildReport, PdfEngine
 from wikisync.workspace import folders
 from wikisync.workspace.page_files import parse_settings
-from wikisync.workspace.sentences import counted, problem_as_json
+from wikisync.workspace.sentences import counted, fields, problems_as_json
 
 BROKEN_LINKS_SHOWN_MAX = 20
 _FORMATS: dict[str, BookFormat] = {"single": "html", "pdf": "pdf", "epub": "epub"}
@@ -146,8 +146,8 @@ def site_as_json(done: folders.Built) -> dict[str, object]:
         "pages": report.pages,
         "files": fields(report, "written unchanged removed"),
         "broken_links": [asdict(link) for link in report.broken_links],
-        "problems": [problem_as_json(problem) for problem in done.problems],
-        "notes": [problem_as_json(note) for note in report.notes],
+        "problems": problems_as_json(done.problems),
+        "notes": problems_as_json(report.notes),
     }
 
 

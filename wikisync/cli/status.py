@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.client import Client
-from wikisync.cli.console import Console, fields
+from wikisync.cli.console import Console
 from wikisync.cli.options import (
     exclude_option,
     flag,
@@ -36,7 +36,7 @@ from wikisync.watch.report import read_health
 from wikisync.workspace import configured, restoring
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, read_workspace
-from wikisync.workspace.sentences import local_time
+from wikisync.workspace.sentences import fields, local_time
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.status import (
     WikiStatus,

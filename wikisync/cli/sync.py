@@ -91,7 +91,7 @@ def report_sync(
     """Print what came of every wiki, and problems that are of no single one."""
     if console.as_json:
         wikis = [wiki_as_json(wiki) for wiki in done]
-        problems = [sentences.problem_as_json(problem) for problem in beside]
+        problems = sentences.problems_as_json(beside)
         answer = {"wikis": wikis, "problems": problems}
         console.json(answer)
         _show_failures(console, done)
@@ -183,9 +183,7 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
     """One wiki for programs."""
     failure = wiki.failure
     return {
-        "kind": wiki.section.kind,
-        "path": wiki.section.path,
-        "folder": wiki.section.folder,
+        **sentences.fields(wiki.section, "kind path folder"),
         "paused": wiki.paused,
         "pages": wiki.last.pages if wiki.results else None,
         **{name: wiki.count(name) for name in COUNTS},
@@ -205,9 +203,9 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
             {"page": one.slug, "reason": str(one.reason)} for one in wiki.last.waiting
         ],
         "batches": [sentences.batch_as_json(batch) for batch in wiki.last.batches],
-        "problems": [sentences.problem_as_json(problem) for problem in wiki.problems],
-        "notes": [sentences.problem_as_json(note) for note in wiki.all_notes],
-        "absent": [sentences.problem_as_json(problem) for problem in wiki.absent],
-        "error": sentences.error_as_json(failure) if failure else None,
+        "problems": sentences.problems_as_json(wiki.problems),
+        "notes": sentences.problems_as_json(wiki.all_notes),
+        "absent": sentences.problems_as_json(wiki.absent),
+        "error": sentences.fields(failure, "message hint") if failure else None,
         "next_look_s": wiki.last.next_scan_s,
     }

@@ -6,12 +6,13 @@ from shlex import quote
 
 import click
 
-from wikisync.cli.console import Console, fields
+from wikisync.cli.console import Console
 from wikisync.cli.options import flag, json_option
 from wikisync.errors import FolderError, UsageError
 from wikisync.folder.safe_open import folder_error
 from wikisync.site import theme_layers
 from wikisync.site.theme_layers import ThemeOption
+from wikisync.workspace.sentences import fields
 
 MANIFEST = """\
 name = {name}

@@ -17,7 +17,7 @@ from wikisync.core.model import Problem, Slug, WikiOwner, some_of
 from wikisync.site.model import WikiSource
 from wikisync.workspace.discovery import FoundWiki
 from wikisync.workspace.runner import Runner, ShownWork
-from wikisync.workspace.sentences import problem_as_json
+from wikisync.workspace.sentences import fields, problems_as_json
 
 NAMES_SHOWN_MAX = 10
 
@@ -183,11 +183,9 @@ def wiki_as_json(wiki: PulledWiki) -> dict[str, object]:
         "kind": source.owner.kind,
         "path": source.owner.full_path,
         **folder,
-        "pages": wiki.pages,
-        "written": wiki.written,
-        "removed": wiki.removed,
+        **fields(wiki, "pages written removed"),
         "attachments_fetched": wiki.attachments,
-        "problems": [problem_as_json(problem) for problem in source.problems],
-        "absent": [problem_as_json(problem) for problem in wiki.absent],
-        "notes": [problem_as_json(note) for note in wiki.notes],
+        "problems": problems_as_json(source.problems),
+        "absent": problems_as_json(wiki.absent),
+        "notes": problems_as_json(wiki.notes),
     }

@@ -2,11 +2,12 @@
 
 import re
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 
 from wikisync.core.model import Problem
-from wikisync.errors import UsageError, WikisyncError
+from wikisync.errors import UsageError
 from wikisync.sync.decide.safety import Batch
 
 OTHER_FOLDER = (
@@ -26,11 +27,14 @@ def with_hint(sentence: object, hint: str | None) -> str:
     return f"{sentence} ({hint})" if hint else str(sentence)
 
 
-def problem_as_json(problem: Problem) -> dict[str, str]:
-    """One problem for programs."""
-    return {
-        key: getattr(problem, key) for key in ("code", "subject", "message", "hint")
-    }
+def fields(record: object, names: str) -> dict[str, object]:
+    """Some fields of a record, for programs."""
+    return {name: getattr(record, name) for name in names.split()}
+
+
+def problems_as_json(problems: Iterable[Problem]) -> list[dict[str, object]]:
+    """Problems for programs."""
+    return [fields(one, "code subject message hint") for one in problems]
 
 
 def batch_as_json(batch: Batch) -> dict[str, object]:
@@ -41,11 +45,6 @@ def batch_as_json(batch: Batch) -> dict[str, object]:
         "pages": [member.slug for member in batch.members],
         "sentence": str(batch),
     }
-
-
-def error_as_json(error: WikisyncError) -> dict[str, object]:
-    """Why a wiki could not go on, for programs."""
-    return {"message": error.message, "hint": error.hint}
 
 
 _STEPS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))

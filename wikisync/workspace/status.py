@@ -346,23 +346,18 @@ def status_as_json(status: WikiStatus) -> dict[str, object]:
     good_at = health.last_good_at
     reason = status.failure or status.unseen
     return {
-        "kind": status.section.kind,
-        "path": status.section.path,
-        "folder": status.section.folder,
+        **sentences.fields(status.section, "kind path folder"),
         "paused": status.paused,
         "is_wiki_seen": not (status.unseen or status.is_offline or status.failure),
-        "error": sentences.error_as_json(reason) if reason else None,
+        "error": sentences.fields(reason, "message hint") if reason else None,
         "pages": status.pages,
         "differences": [
-            {"page": one.slug, "side": one.side, "sentence": one.sentence}
+            {"page": one.slug, **sentences.fields(one, "side sentence")}
             for one in status.differences
         ],
         "batches": [sentences.batch_as_json(batch) for batch in status.batches],
-        "problems": [sentences.problem_as_json(problem) for problem in status.problems],
-        "notes": [
-            sentences.problem_as_json(note)
-            for note in (*status.wiki_notes, *status.folder_notes)
-        ],
+        "problems": sentences.problems_as_json(status.problems),
+        "notes": sentences.problems_as_json((*status.wiki_notes, *status.folder_notes)),
         "has_other_folder": status.has_other_folder,
         "missing_attachments": list(status.missing),
         "notices": [
