@@ -18,7 +18,7 @@ from msgspec import Struct
 from wikisync.core.model import EXTENSIONS, Format, PagePath, Slug, split_extension
 from wikisync.folder import naming
 from wikisync.folder.ignore import is_ignored_file
-from wikisync.folder.safe_open import folder_error
+from wikisync.folder.safe_open import folder_errors
 
 _IGNORABLE = re.compile(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
@@ -250,10 +250,8 @@ def probe_folding(folder: Path) -> Folding:
 
 def _is_found(folder: Path, made: str, asked: str) -> bool:
     path = folder / made
-    try:
+    with folder_errors("write in", folder):
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except OSError as exc:
-        raise folder_error("write in", str(folder), exc) from exc
     os.close(descriptor)
     try:
         return (folder / asked).exists()

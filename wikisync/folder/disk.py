@@ -13,7 +13,7 @@ from enum import Enum
 from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.libc import NotSupported, rename_to_free
 from wikisync.errors import PreconditionFailed
-from wikisync.folder.safe_open import closing, file_status, folder_error, read_file
+from wikisync.folder.safe_open import closing, file_status, folder_errors, read_file
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 """What a disk says that has no hard links."""
@@ -58,10 +58,8 @@ def write_all(descriptor: int, content: bytes, path: str) -> None:
     """Write all bytes, however few the disk takes at once."""
     rest = memoryview(content)
     while rest:
-        try:
+        with folder_errors("write", path):
             rest = rest[os.write(descriptor, rest) :]
-        except OSError as exc:
-            raise folder_error("write", path, exc) from exc
 
 
 def fsync_file(folder: int, name: str) -> None:

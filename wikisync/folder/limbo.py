@@ -110,11 +110,9 @@ class Limbo:
     @contextmanager
     def batch(self) -> Iterator[LimboBatch]:
         """Files that leave their folder together."""
-        try:
+        with safe_open.folder_errors("keep files in", self._path):
             make_private_folder(self._path)
             descriptor = os.open(self._path, _FOLDER_FLAGS)
-        except OSError as exc:
-            raise safe_open.folder_error("keep files in", str(self._path), exc) from exc
         with safe_open.closing(descriptor):
             path = str(self._path)
             if self.can_swap is None:
@@ -166,16 +164,16 @@ class Limbo:
         """Expect a late save's text from now on; the next check may end its file."""
         name, _, digest = late_id.partition(":")
         batch, entry = name.partition("-")[0], name.removesuffix(_ASIDE)
-        try:
-            with safe_open.closing(os.open(self._path, _FOLDER_FLAGS)) as descriptor:
-                kept = _read_record(descriptor, batch + _RECORD)
-                path = kept[entry].path if entry in kept else ""
-                # Only this text is no loss from now on: what is saved after it has
-                # another digest, and is late once more.
-                kept[entry] = _Kept(path, Digest(digest), None)
-                _write_record(descriptor, batch, kept)
-        except OSError as exc:
-            raise safe_open.folder_error("keep files in", str(self._path), exc) from exc
+        with (
+            safe_open.folder_errors("keep files in", self._path),
+            safe_open.closing(os.open(self._path, _FOLDER_FLAGS)) as descriptor,
+        ):
+            kept = _read_record(descriptor, batch + _RECORD)
+            path = kept[entry].path if entry in kept else ""
+            # Only this text is no loss from now on: what is saved after it has another
+            # digest, and is late once more.
+            kept[entry] = _Kept(path, Digest(digest), None)
+            _write_record(descriptor, batch, kept)
 
     def end(self, folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
         """Remove files of a batch that nobody can write to, and maybe its record."""
@@ -285,10 +283,8 @@ class LimboBatch:
 
     def seal(self) -> None:
         """Write and fsync the record; only then may names be touched."""
-        try:
+        with safe_open.folder_errors("keep files in", self._path):
             _write_record(self.folder, self._id, self._kept)
-        except OSError as exc:
-            raise safe_open.folder_error("keep files in", self._path, exc) from exc
         self._is_sealed = True
 
     def swap(self, entry: str, folder: int, name: str) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from wikisync.core.layout import PRIVATE_FOLDER
 from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.core.system.private import make_private_folder
-from wikisync.folder.safe_open import folder_error
+from wikisync.folder.safe_open import folder_errors
 
 _FOLDER_TRIES_MAX = 100
 OWN_CHARS_MAX = 200
@@ -61,10 +61,8 @@ def way_of(root: Path, private: Path | None = None) -> Path:
 def own_folder(parent: Path) -> Iterator[int]:
     """A locked folder for one writer in ``parent``, removed at the end."""
     made = [folder for folder in (parent, parent.parent) if not folder.exists()]
-    try:
+    with folder_errors("make temporary files in", parent):
         path, descriptor = _make_own_folder(parent)
-    except OSError as exc:
-        raise folder_error("make temporary files in", str(parent), exc) from exc
     try:
         yield descriptor
     finally:

@@ -396,10 +396,8 @@ async def _blocks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _read(descriptor: int, path: str) -> bytes:
-    try:
+    with safe_open.folder_errors("read", path):
         return os.read(descriptor, safe_open.CHUNK_BYTES)
-    except OSError as exc:
-        raise safe_open.folder_error("read", path, exc) from exc
 
 
 # -- conflict files ----------------------------------------------------------------

@@ -67,6 +67,15 @@ def folder_error(doing: str, path: str, exc: OSError) -> FolderError:
     return FolderError(f"cannot {doing} {path}: {words}", path=path, hint=hint)
 
 
+@contextmanager
+def folder_errors(doing: str, path: Path | str) -> Iterator[None]:
+    """Raise as ``folder_error`` what the disk refuses while the block lasts."""
+    try:
+        yield
+    except OSError as exc:
+        raise folder_error(doing, str(path), exc) from exc
+
+
 def _other_owner(path: Path) -> int | None:
     """Whose a file is, or the folder around it; None: this user's, or not known."""
     for way in (path, *path.parents) if path.is_absolute() else ():
@@ -381,11 +390,9 @@ def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:
     """The rest of an open file in pieces, for a file of any size."""
     # a buffer is made for all that is asked for, also where the file is small
     room = min(CHUNK_BYTES, max(os.fstat(descriptor).st_size + 1, 4096))
-    try:
+    with folder_errors("read", path):
         while chunk := os.read(descriptor, room):
             yield chunk
-    except OSError as exc:
-        raise folder_error("read", path, exc) from exc
 
 
 def read_all(descriptor: int, path: str) -> bytes:

@@ -222,19 +222,17 @@ class FolderWriter:
             parent = _opened_parent(folders, parts, path)
             check_expected(parent, name, path, expected)
             # The file was what is expected; a program may save over it from now on.
-            try:
-                with self._limbo.batch() as batch:
-                    entry = batch.expect(path, expected=expected)
-                    batch.seal()
-                    kept = self._trash.keep(parent, name, path, why)
-                    try:
-                        # examines what came out once more, so that such a save is kept
-                        batch.take(entry, parent, name)
-                    except (PreconditionFailed, OSError):
-                        self._trash.drop(kept)
-                        raise
-            except OSError as exc:
-                raise safe_open.folder_error("remove", path, exc) from exc
+            removing = safe_open.folder_errors("remove", path)
+            with removing, self._limbo.batch() as batch:
+                entry = batch.expect(path, expected=expected)
+                batch.seal()
+                kept = self._trash.keep(parent, name, path, why)
+                try:
+                    # examines what came out once more, so that such a save is kept
+                    batch.take(entry, parent, name)
+                except (PreconditionFailed, OSError):
+                    self._trash.drop(kept)
+                    raise
             folders.fsync()
         self._remove_empty(parts)
 
@@ -306,10 +304,8 @@ class FolderWriter:
             name = batch.expect(
                 write.path, expected=Digest(write.expected), content=write.content
             )
-            try:
+            with safe_open.folder_errors("write", write.path):
                 descriptor = batch.new_file(name)
-            except OSError as exc:
-                raise safe_open.folder_error("write", write.path, exc) from exc
             staged = _Staged(batch.folder, name, batch)
         with safe_open.closing(descriptor):
             disk.write_all(descriptor, write.content, write.path)
@@ -317,12 +313,10 @@ class FolderWriter:
 
     def _new_temporary(self, path: str) -> tuple[str, int]:
         name = f"{len(self._staged)}-{os.urandom(4).hex()}"
-        try:
+        with safe_open.folder_errors("write", path):
             descriptor = os.open(
                 name, NEW_FILE, 0o666 & self._modes, dir_fd=self._temporary
             )
-        except OSError as exc:
-            raise safe_open.folder_error("write", path, exc) from exc
         self._staged.add(name)
         return name, descriptor
 
@@ -398,11 +392,9 @@ class FolderWriter:
                 keep_attributes(old, new, path, mode_max=self._modes)
 
     def _fsync(self, count: int, one_by_one: Callable[[], None]) -> None:
-        try:
+        with safe_open.folder_errors("write to", self._path):
             if count <= SINGLE_FSYNC_MAX or not sync_disk(self._root):
                 one_by_one()
-        except OSError as exc:
-            raise safe_open.folder_error("write to", str(self._path), exc) from exc
 
     def _remove_empty(self, parts: list[str]) -> None:
         # From the innermost on.  ``rmdir`` refuses a folder that has anything in it, so
@@ -455,10 +447,8 @@ class Stream(Struct):
 
     def finish(self) -> None:
         """Bring the file to the disk and give it its name."""
-        try:
+        with safe_open.folder_errors("write", self._path):
             os.fsync(self._descriptor)
-        except OSError as exc:
-            raise safe_open.folder_error("write", self._path, exc) from exc
         has_attributes = self._has_attributes
         self._writer.finish(self._path, self._temporary, has_attributes=has_attributes)
 

@@ -222,10 +222,8 @@ def _marker(private: Path) -> str | None:
 
 
 def _identity(private: Path, marker: str) -> Identity:
-    try:
+    with safe_open.folder_errors("read", private):
         status = private.stat()
-    except OSError as exc:
-        raise safe_open.folder_error("read", str(private), exc) from exc
     name = socket.gethostname()
     for path in MACHINE_IDS:
         with suppress(OSError, UnicodeDecodeError):
@@ -270,11 +268,9 @@ class FolderIdentity(KeptAsText, frozen=True):
 def current_folder(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
     """Which folder is at a path now."""
     with safe_open.opened_root(root) as descriptor:
-        try:
+        with safe_open.folder_errors("read", root):
             disk = os.fstatvfs(descriptor).f_fsid
             status = os.fstat(descriptor)
-        except OSError as exc:
-            raise safe_open.folder_error("read", str(root), exc) from exc
         now = FolderIdentity(disk, status.st_ino, status.st_ctime_ns, "")
         if known is not None and now == replace(known, birth=""):
             return known

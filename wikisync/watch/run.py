@@ -27,7 +27,7 @@ from wikisync.core.system.processes import PIPE, end_session, start_program_asyn
 from wikisync.core.system.running import give_back_memory
 from wikisync.folder.ignore import CONFLICT_MARK, locked_name
 from wikisync.folder.naming import parse_path
-from wikisync.folder.safe_open import folder_error
+from wikisync.folder.safe_open import folder_errors
 from wikisync.folder.watch import is_watched, watch_folders
 from wikisync.site.preview.writing import WikiDesk
 from wikisync.site.publish import publish
@@ -298,10 +298,8 @@ class Watch:
     def _write_health(self, health: Mapping[str, Any]) -> None:
         path = self._private / HEALTH_FILE
         text = json.dumps(health, ensure_ascii=False, indent=2) + "\n"
-        try:
+        with folder_errors("write", path):
             write_private_file(path, text.encode())
-        except OSError as exc:
-            raise folder_error("write", str(path), exc) from exc
 
     async def _live(self, interval_s: float) -> None:
         while True:

@@ -277,10 +277,8 @@ def write_attention(root: Path, lines: Sequence[str]) -> None:
         content = attention_text(lines).encode("utf-8", "replace")
         write_atomically(root, ATTENTION_FILE, content)
     if not lines:
-        try:
+        with safe_open.folder_errors("remove", path):
             path.unlink(missing_ok=True)
-        except OSError as exc:
-            raise safe_open.folder_error("remove", str(path), exc) from exc
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from wikisync.api.git_fetch import Fetching, FetchStopped, fetch, write_files
 from wikisync.core.model import Slug
 from wikisync.errors import FolderError, Unavailable, UsageError
-from wikisync.folder.safe_open import folder_error, make_folder
+from wikisync.folder.safe_open import folder_error, folder_errors, make_folder
 from wikisync.workspace import import_notes as notes
 from wikisync.workspace.mediawiki import convert
 from wikisync.workspace.sentences import counted
@@ -262,10 +262,8 @@ def import_wiki(
     if is_folder is (kind == "mediawiki"):
         wanted = "an XML dump" if kind == "mediawiki" else "a folder"
         raise UsageError(f"{source} is not {wanted}", hint="see wikisync import --help")
-    try:
+    with folder_errors("make", folder):
         make_folder(folder)
-    except OSError as error:
-        raise folder_error("make", str(folder), error) from error
     imported = notes.Imported(folder)
     if kind == "mediawiki":
         _import_dump(Path(source), files, imported)

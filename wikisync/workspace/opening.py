@@ -24,7 +24,7 @@ from wikisync.errors import Halted, NotFound, StateError, SyncError, WikisyncErr
 from wikisync.folder.ignore import CONFIG_FILE
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.replica import FolderReplica
-from wikisync.folder.safe_open import folder_error, make_folder
+from wikisync.folder.safe_open import folder_errors, make_folder
 from wikisync.folder.workspace import (
     FolderIdentity,
     Identity,
@@ -221,10 +221,8 @@ class OpenWorkspace(Struct, eq=False):
         known.end_sync()  # of a run that was killed
         folder = self.folder_of(wiki)
         if not self.is_read_only and self._is_made(wiki):
-            try:
+            with folder_errors("make the folder", folder):
                 make_folder(folder)
-            except OSError as exc:
-                raise folder_error("make the folder", str(folder), exc) from exc
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
         behind = Wiki(client, owner, found.id)
@@ -355,10 +353,8 @@ def open_workspace(
     private = workspace.private
     if not is_held and not is_read_only:
         # a first scan has to have it, too
-        try:
+        with folder_errors("write to", private):
             make_private_folder(private)
-        except OSError as exc:
-            raise folder_error("write to", str(private), exc) from exc
     lock = locked(private, f"the workspace {root}", is_watch=is_watch)
     file = private / STATE_FILE
     with (

@@ -257,11 +257,9 @@ def read_text(source: Source) -> str:
 
 def write_html(path: Path, html: str) -> None:
     """Write one output file, making its folder."""
-    try:
+    with safe_open.folder_errors("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(html, encoding="utf-8")
-    except OSError as error:
-        raise safe_open.folder_error("write", str(path), error) from error
 
 
 def html_name(relative: str) -> str:
