@@ -39,7 +39,6 @@ from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.sources import WikiFiles, scan_wiki
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import pull
-from wikisync.workspace.identity import service_of
 from wikisync.workspace.keeping import Keeping
 from wikisync.workspace.mirroring import CHECK_S, Mirroring, mirror_wiki
 from wikisync.workspace.pulled import Pulled
@@ -86,7 +85,7 @@ class Desk:
             verify=verify,
             now=lambda: 1_800_000_000.0 + self.passed_s,
         )
-        chosen, keeping = Selection(is_all=True), Keeping((), service_of(client))
+        chosen, keeping = Selection(is_all=True), Keeping((), str(client.address))
         return await pull(client, chosen, mirroring, keeping, Progress())
 
     def texts(self, owner: model.WikiOwner = OWNER) -> dict[model.Slug, str]:
@@ -297,7 +296,7 @@ async def test_same_id_on_another_service_is_another_wiki(
         client = Client(other.url, other.token)
         chosen = Selection(projects=("docs/handbook",))
         mirroring = Mirroring(client, desk.mirror)
-        keeping = Keeping((), service_of(client))
+        keeping = Keeping((), str(client.address))
         pulled = await pull(client, chosen, mirroring, keeping, Progress())
     assert pulled.wikis[0].wiki.copy != desk.noted().number
     assert desk.texts()[HOME] == "welcome\n"

@@ -9,7 +9,7 @@ refuses one that has a namesake (Q5).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -70,7 +70,8 @@ class WikiReplica(Scanning):
             request_cost_bytes=request_cost_bytes,
         )
         self._spool = spool
-        self._attachments = attachments or AttachmentSource(wiki)
+        self.read_attachment = (attachments or AttachmentSource(wiki)).read
+        """The attachment's bytes, from the file route or git; or NotFound."""
         self.turn = asyncio.Lock()
         """Held while a page is sent."""
         self._ahead = asyncio.Lock()
@@ -142,12 +143,6 @@ class WikiReplica(Scanning):
             await self._wiki.delete_page(slug)
             self.last_window_s = self._wiki.client.now() - read_at
             self._known.note_gone(slug)
-
-    def read_attachment(
-        self, path: AttachmentPath, version: str = ""
-    ) -> AsyncGenerator[bytes, None]:
-        """The attachment's bytes, from the file route or git; or NotFound."""
-        return self._attachments.read(path, version)
 
     async def write_attachment(
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]

@@ -57,10 +57,6 @@ def clone(
     with console.progress() as progress:
         work = cloning.clone(client, selection, folder, progress=progress, **how)
         cloned = asyncio.run(work)
-    return _report_clone(console, folder, cloned)
-
-
-def _report_clone(console: Console, folder: Path, cloned: pulled.Pulled) -> int:
     notes = [one for wiki in cloned.wikis for one in (*wiki.absent, *wiki.notes)]
     show_problems(console, pulled.labelled(cloned), [*cloned.skipped, *notes])
     console.problems(cloned.refused)

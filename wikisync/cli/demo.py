@@ -19,7 +19,6 @@ from wikisync.site.model import SiteOptions
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import ExportRequest, build, check_output, pull
 from wikisync.workspace.folders import held_cache
-from wikisync.workspace.identity import service_of
 from wikisync.workspace.keeping import Keeping
 from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import Pulled
@@ -77,7 +76,7 @@ async def serve_and_pull(
     async with running_service(data) as running:
         await load_folder(running, guide_folder())
         client = Client(running.url, running.first_token)
-        keeping = Keeping((), service_of(client), allow_emptying=True)
+        keeping = Keeping((), str(client.address), allow_emptying=True)
         mirroring, everything = Mirroring(client, mirror), Selection(is_all=True)
         pulled = await pull(client, everything, mirroring, keeping, progress)
     return client, keeping, pulled

@@ -137,7 +137,11 @@ def show_report(
         console.json(_as_json(exported))
     else:
         site.show_broken_links(console, exported.report, is_strict=is_strict)
-        console.result(_summary(exported))
+        pages = counted(exported.report.pages, "page")
+        wikis = counted(len(exported.pulled.wikis) + len(exported.kept), "wiki")
+        if exported.kept:
+            wikis += f", {len(exported.kept)} of them kept from the last export"
+        console.result(site.site_summary(exported, f"{pages} of {wikis}"))
     if is_strict and (
         exported.problems or _refused(exported) or exported.report.broken_links
     ):
@@ -149,14 +153,6 @@ def _refused(exported: exporting.Exported) -> list[Problem]:
     """Wikis that are not for this token, and that the site never had."""
     kept = {str(one.wiki.owner) for one in exported.kept}
     return [one for one in exported.pulled.refused if one.subject not in kept]
-
-
-def _summary(exported: exporting.Exported) -> str:
-    pages = counted(exported.report.pages, "page")
-    wikis = counted(len(exported.pulled.wikis) + len(exported.kept), "wiki")
-    if exported.kept:
-        wikis += f", {len(exported.kept)} of them kept from the last export"
-    return site.site_summary(exported, f"{pages} of {wikis}")
 
 
 def _as_json(exported: exporting.Exported) -> dict[str, object]:

@@ -218,9 +218,14 @@ def undo(
     if planned is None:
         console.note("there is no sync to undo")
         return ExitCode.DONE
-    if not console.as_json:
-        _show_undo(console, planned)
     steps = planned.steps
+    if not console.as_json:
+        count = counted(len(planned.sync.steps), "page")
+        at = local_time(planned.sync.at)
+        console.note(f"{planned.section.folder}: the sync of {at} changed {count}")
+        if steps:
+            console.lines(*map(str, steps))
+        console.problems(named_problem(planned.section, one) for one in planned.left)
     is_wanted = is_yes or (
         not console.as_json and bool(steps) and bool(console.ask("undo this sync?"))
     )
@@ -258,12 +263,3 @@ def _report_undo(console: Console, planned: Undo, done: Undo | None) -> int:
     if done is not None and done.left:
         return code or ExitCode.HELD
     return code
-
-
-def _show_undo(console: Console, planned: Undo) -> None:
-    count = counted(len(planned.sync.steps), "page")
-    at = local_time(planned.sync.at)
-    console.note(f"{planned.section.folder}: the sync of {at} changed {count}")
-    if planned.steps:
-        console.lines(*map(str, planned.steps))
-    console.problems(named_problem(planned.section, one) for one in planned.left)

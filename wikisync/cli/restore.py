@@ -141,13 +141,6 @@ def command(
                 known.record_alias(named, slug)
             local = opened.local(section)
             asyncio.run(restoring.bring_back(local, known, slug, chosen, current))
-    _tell(console, name, chosen, dry_run=dry_run)
-    return 0
-
-
-def _tell(
-    console: Console, name: str, chosen: restoring.Version, *, dry_run: bool
-) -> None:
     if console.as_json:
         answer = {"page": name, "is_written": not dry_run, "text": chosen.text}
         console.json(answer | _as_json(chosen))
@@ -158,6 +151,7 @@ def _tell(
             f"{name} has the text again that it had {restoring.when(chosen)};"
             " the next sync uploads it"
         )
+    return 0
 
 
 def _restore_all(

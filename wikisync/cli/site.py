@@ -196,18 +196,13 @@ def build(
     with console.progress() as progress:
         given = shown, config, target, progress
         built = folders.build(*given, books=books, publishes=publishes, **how)
-    return show_report(console, built, is_strict=strict)
-
-
-def show_report(console: Console, built: folders.Built, *, is_strict: bool) -> int:
-    """Print what a build did and give its exit code."""
     report, problems = built.report, built.problems
     show_problems(console, problems, report.notes)
     if console.as_json:
         console.json(site_as_json(built) | {"switched": built.is_switched})
     else:
-        show_broken_links(console, report, is_strict=is_strict)
+        show_broken_links(console, report, is_strict=strict)
         console.result(site_summary(built, counted(report.pages, "page")))
-    if is_strict and (problems or report.broken_links):
+    if strict and (problems or report.broken_links):
         return int(ExitCode.FAILED)
     return int(ExitCode.HELD if problems else ExitCode.DONE)

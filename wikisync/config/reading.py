@@ -337,15 +337,11 @@ _KEY = re.compile(r"^# (\w+) = (.*)$", re.MULTILINE)
 
 def _render_service(section: ServiceSection) -> str:
     lines = ["[service]", f"url = {_toml(section.url)}"]
-    command, file = section.token_command, section.token_file
     lines.append("# where the token comes from when WIKISYNC_TOKEN is not set:")
-    if command:
-        lines.append(f"token_command = {_toml(command)}")
-    if file:
-        lines.append(f"token_file = {_toml(file)}")
-    if not command and not file:
-        lines.append('# token_command = "pass show gitlab"')
-        lines.append('# token_file = "~/.wikisync-token"')
+    names = {"token_command": '"pass show gitlab"', "token_file": '"~/.wikisync-token"'}
+    given = {name: getattr(section, name) for name in names if getattr(section, name)}
+    lines += [f"{name} = {_toml(value)}" for name, value in given.items()]
+    lines += [] if given else [f"# {name} = {like}" for name, like in names.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -40,7 +40,6 @@ from wikisync.workspace.configured import (
 )
 from wikisync.workspace.creating import refuse_folder, write_config
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.identity import service_of
 from wikisync.workspace.opening import WikiCycles, open_workspace
 from wikisync.workspace.pulled import Pulled, PulledWiki, missing_pages, pull_all
 from wikisync.workspace.service import Credentials
@@ -182,7 +181,7 @@ def _config(
     client: Client, folder: Path, existing: Config | None, found: discovery.Found
 ) -> Config:
     """Of the workspace to be made, or of the one that is there if it is the same."""
-    service, owners = service_of(client), {one.owner for one in found.wikis}
+    service, owners = str(client.address), {one.owner for one in found.wikis}
     if existing is None:
         ids = {wiki.owner: wiki.id for wiki in found.wikis}
         sections = (
@@ -333,7 +332,7 @@ async def copy_wiki(
         )
     root = work / TARGET
     if not (root / FILE_NAME).exists():
-        section = ServiceSection(url=service_of(target))
+        section = ServiceSection(url=str(target.address))
         make_folder(root / FOLDER)
         with locked(root / layout.PRIVATE_FOLDER, f"the workspace {root}"):
             write_config(root, Config(service=section, wikis=(target_wiki,)))

@@ -15,7 +15,6 @@ from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import RemoteError, UsageError
 from wikisync.site.model import WikiInfo, WikiOrigin
 from wikisync.workspace.failures import is_of_all
-from wikisync.workspace.identity import service_of
 
 
 class Selection(Struct, frozen=True):
@@ -217,7 +216,7 @@ def wiki_of(
         description=record.description or "",
         is_named=is_named,
         origin=WikiOrigin(
-            *(service_of(client), record.id, asked_by, client.has_token),
+            *(str(client.address), record.id, asked_by, client.has_token),
             deletion_date=deletion_date,
         ),
         activity=activity,

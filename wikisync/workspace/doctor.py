@@ -271,7 +271,7 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
         unknown = f"; {why}" if (why := token.unknown or silent) else ""
         until = f" until {token.expires_on}" if token.expires_on else ""
         yield Finding(Grade.FINE, f"the token{whose} is valid{until}{scopes}{unknown}")
-    left = token.days_left(today)
+    left = (token.expires_on - today).days if token.expires_on else None
     if left is not None and left <= EXPIRY_DAYS:
         yield Finding(
             Grade.LOOK,

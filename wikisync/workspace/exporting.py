@@ -28,7 +28,6 @@ from wikisync.site.output import open_output
 from wikisync.site.theme import load_theme
 from wikisync.workspace.discovery import Selection, find_wikis
 from wikisync.workspace.folders import Built, check_apart, default_cache, held_cache
-from wikisync.workspace.identity import service_of
 from wikisync.workspace.keeping import Keeping, KeptWiki
 from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import Pulled, pull_all
@@ -84,7 +83,7 @@ def export_wikis(request: ExportRequest, credentials: Credentials) -> Exported:
     check_books(request.books)
     client, selection = credentials.open_selected(request.url, request.selection)
     published = published_wikis(output) if output else ()
-    held, service = [wiki for wiki in published if wiki.pages], service_of(client)
+    held, service = [wiki for wiki in published if wiki.pages], str(client.address)
     keeping = Keeping(held, service, request.replaces, request.allow_emptying)
     keeping.refuse_without_token(client, is_anonymous=request.is_anonymous)
     site = request.site

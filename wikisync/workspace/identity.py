@@ -58,11 +58,6 @@ def id_in(remote_id: str) -> int | None:
     return int(remote_id.rpartition(" ")[2]) if remote_id else None
 
 
-def service_of(client: Client) -> str:
-    """The service as states and sites name it."""
-    return str(client.address).rstrip("/")
-
-
 def is_same_path(one: str, other: str) -> bool:
     """Whether two paths name one project or group: the service ignores case."""
     return one.casefold() == other.casefold()
@@ -81,7 +76,7 @@ def wiki_as_found(state: State, client: Client, section: WikiSection) -> Located
         return None
     is_same = (
         answer.is_younger_than(LOCATED_S)
-        and answer.service == service_of(client)
+        and answer.service == str(client.address)
         and answer.remote_id == known.memory.remote_id
         and section.id in {None, answer.id}
         and is_same_path(answer.owner.full_path, section.path)
@@ -102,7 +97,7 @@ async def find_wiki(
     """
     owner, known = section.owner, state.wiki(section.owner)
     bound, is_begun = known.memory.remote_id, known.is_begun
-    is_here = bound.startswith(f"{service_of(client)} {owner.kind} ")
+    is_here = bound.startswith(f"{client.address!s} {owner.kind} ")
     wanted = id_in(bound) if is_begun and is_here else section.id
     by_id, at_path = await _both(client, section, wanted)
     there = at_path or by_id
@@ -185,7 +180,7 @@ async def _ask(client: Client, owner: WikiOwner, which: Id) -> Located:
     path = record.path or owner.full_path
     times = record.created_at or "", record.marked_for_deletion_on or ""
     where = WikiOwner(owner.kind, path)
-    return Located(service_of(client), where, record.id, *times)
+    return Located(str(client.address), where, record.id, *times)
 
 
 async def _difference(client: Client, there: Located, known: WikiState) -> str:

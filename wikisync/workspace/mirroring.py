@@ -53,7 +53,6 @@ from wikisync.site.mirror import (
 )
 from wikisync.site.model import WikiSource
 from wikisync.workspace.discovery import FoundWiki, skipped
-from wikisync.workspace.identity import service_of
 from wikisync.workspace.pulled import Pull, PulledWiki, missing_pages
 from wikisync.workspace.runner import CycleOutcome, ScanScope
 
@@ -255,7 +254,7 @@ class Mirroring:
         self, wiki: FoundWiki, progress: Progress
     ) -> PulledWiki | model.Problem:
         """Make a copy equal to its wiki; a problem says why there is none."""
-        name = name_of(service_of(self._client), wiki.owner.kind, wiki.id)
+        name = name_of(str(self._client.address), wiki.owner.kind, wiki.id)
         noted = self._mirror.noted(name)
         passed_s = self._now() - noted.read_at
         is_same = bool(noted.number and noted.activity == wiki.activity != "")

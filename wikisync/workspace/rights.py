@@ -171,10 +171,6 @@ class TokenRights(Struct, frozen=True):
         named = one_line(", ".join(strange))
         return f"the service does not say what the scope {named} allows"
 
-    def days_left(self, today: date) -> int | None:
-        """Days until it expires; None where it does not, or that is not known."""
-        return (self.expires_on - today).days if self.expires_on else None
-
 
 class Service(Struct, frozen=True):
     """A service that answered as one."""
