@@ -66,6 +66,26 @@ Id = int | str
 """A numeric id, or the full path of a project or group."""
 
 
+class ActiveRecord(Struct, frozen=True):
+    """Of a project no more than when something happened in it last."""
+
+    id: int
+    last_activity_at: str
+
+
+class ActiveList(Struct, frozen=True):
+    """Projects by their last activity, the newest first."""
+
+    times: Mapping[int, str]
+    etag: str | None
+    is_cut: bool
+    """Whether there may be more of them."""
+
+    def may_lack_changes(self, before: Mapping[int, str]) -> bool:
+        """Whether projects behind the last one may have changed, too."""
+        return self.is_cut and not self.times.items() & before.items()
+
+
 class Client:
     """A session with one service; use it as an async context manager."""
 
@@ -230,6 +250,32 @@ class Client:
         """Every group below a group, at any depth."""
         action = f"list the groups below {group}"
         return self._paged(Other.DESCENDANT_GROUPS, schema.GroupRecord, action, group)
+
+    async def active_projects(
+        self, group: str, records: int, etag: str | None = None
+    ) -> ActiveList | None:
+        """The projects that were active last; None where they are as by the ETag."""
+        query = query_of(
+            {
+                "include_subgroups": True,
+                "with_shared": False,
+                "simple": True,
+                "order_by": "last_activity_at",
+                "sort": "desc",
+                "per_page": records,
+            }
+        )
+        purpose = self.purpose(
+            f"list the active projects of group {group}", "group", group
+        )
+        path = Other.GROUP_PROJECTS.path(id=group)
+        request = Request("GET", path, purpose, query, etag=etag, waits=False)
+        answer = await self.send(request)
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            return None
+        found = decode(answer, list[ActiveRecord], purpose)
+        times = {one.id: one.last_activity_at for one in found}
+        return ActiveList(times, answer.headers.get("etag"), len(found) >= records)
 
     def _paged(
         self,

@@ -3,17 +3,13 @@
 import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
-from http import HTTPStatus
 from itertools import takewhile
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.client import Client
-from wikisync.api.exchange import Request, decode, query_of
 from wikisync.api.git import WikiHistory
 from wikisync.config.sections import WikiSection
-from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.core.model import Slug, some_of
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.sync.run.parts import CycleOptions, CycleResult
@@ -212,26 +208,6 @@ PARTS = (20, 100)
 and as many as the service gives where these are all new."""
 
 
-class ActiveRecord(Struct, frozen=True):
-    """Of a project no more than when something happened in it last."""
-
-    id: int
-    last_activity_at: str
-
-
-class _Listed(Struct, frozen=True):
-    """Projects by their last activity, the newest first."""
-
-    times: Mapping[int, str]
-    etag: str | None
-    is_cut: bool
-    """Whether there may be more of them."""
-
-    def may_lack_changes(self, before: Mapping[int, str]) -> bool:
-        """Whether projects behind the last one may have changed, too."""
-        return self.is_cut and not self.times.items() & before.items()
-
-
 class ActiveProjects:
     """The projects of a group and of its subgroups in which something happened.
 
@@ -242,7 +218,7 @@ class ActiveProjects:
     def __init__(
         self, client: Client, group: str, wikis: Sequence[WatchedWiki] = ()
     ) -> None:
-        self._client = client
+        self._list = client.active_projects
         self._group = group
         self.name = f"the list of active projects of {group}"
         self._wikis = wikis
@@ -273,12 +249,12 @@ class ActiveProjects:
 
         None where there were too many; empty for the first list, or RemoteError.
         """
-        first, before = await self._listed(PARTS[0], self._etag), self._times
+        first, before = await self._list(self._group, PARTS[0], self._etag), self._times
         if first is None:
             return frozenset()
         last = first
         if before is not None and first.may_lack_changes(before):
-            last = await self._listed(PARTS[1]) or first
+            last = await self._list(self._group, PARTS[1]) or first
         # both requests came through: else all of it is asked for again
         self._etag, self._times = first.etag, {**(before or {}), **last.times}
         if before is None:
@@ -286,30 +262,6 @@ class ActiveProjects:
         if last.may_lack_changes(before):
             return None
         return frozenset(number for number, _ in last.times.items() - before.items())
-
-    async def _listed(self, records: int, etag: str | None = None) -> _Listed | None:
-        """The projects that were active last; None where they are those of the ETag."""
-        query = query_of(
-            {
-                "include_subgroups": True,
-                "with_shared": False,
-                "simple": True,
-                "order_by": "last_activity_at",
-                "sort": "desc",
-                "per_page": records,
-            }
-        )
-        purpose = self._client.purpose(
-            f"list the active projects of group {self._group}", "group", self._group
-        )
-        path = Other.GROUP_PROJECTS.path(id=self._group)
-        request = Request("GET", path, purpose, query, etag=etag, waits=False)
-        answer = await self._client.send(request)
-        if answer.status == HTTPStatus.NOT_MODIFIED:
-            return None
-        found = decode(answer, list[ActiveRecord], purpose)
-        times = {one.id: one.last_activity_at for one in found}
-        return _Listed(times, answer.headers.get("etag"), len(found) >= records)
 
 
 def lists_of(client: Client, wikis: Sequence[WatchedWiki]) -> list[ActiveProjects]:
