@@ -100,6 +100,9 @@ def test_nearly_all_real_files_have_the_words_of_the_reference() -> None:
         pytest.param(
             ">>> a1_\n  a", "<blockquote>\n<p>a</p>\n</blockquote>", id="word"
         ),
+        pytest.param(
+            ">>>\n  \na", "<blockquote>\n</blockquote>\n<p>a</p>", id="blanks"
+        ),
         pytest.param(">>> a.\nb", "<p>&gt;&gt;&gt; a. b</p>", id="none: a mark"),
         pytest.param(">>> ä", "<p>&gt;&gt;&gt; ä</p>", id="none: another letter"),
         pytest.param(":include: /etc/passwd", "<p>:include: /etc/passwd</p>", id="inc"),
@@ -135,6 +138,10 @@ def test_block_comes_out_in_plain_shape(source: str, expected: str) -> None:
         ),
         ("{a}[link:/b/c]", '<a href="/b/c">a</a>'),
         ("{a}[link:///b]", '<a href="b">a</a>'),
+        (
+            "a[+b+]=c[d] {e}[/_f_/g]",
+            'a[<code>b</code>]=<a href="d">c</a> {e}[/<em>f</em>/g]',
+        ),
         ("word[page]", '<a href="page">word</a>'),
         ("{x}[doc/a.rdoc#y]", '<a href="doc/a.rdoc#y">x</a>'),
         ("{x}[rdoc-ref:doc/a.rdoc]", '<a href="doc/a.rdoc">x</a>'),
@@ -161,6 +168,11 @@ def test_block_comes_out_in_plain_shape(source: str, expected: str) -> None:
         (
             "x{*1}[rdoc-label:foottext-1:footmark-1]",
             'x<sup><a id="user-content-footmark-1" href="#foottext-1">1</a></sup>',
+        ),
+        ("rdoc-label:a:b", '<a id="user-content-b" href="#a">a:b</a>'),
+        (
+            "rdoc-image:a.png:b://c rdoc-image:http://d:80/e.png:f",
+            '<img src="a.png" alt="b://c"> <img src="http://d:80/e.png" alt="f">',
         ),
         ("a<br>b<br/>", "a<br>b&lt;br/&gt;"),
         ("<tt>--a_b</tt><br>\nnext", "<code>--a_b</code><br> next"),

@@ -269,8 +269,7 @@ class _Reader:
         self.html.append("<blockquote>")
         following = self.peek()
         if following is not None:
-            column = 0 if following.kind is Kind.NEWLINE else following.column
-            self.read_blocks(column, depth + 1)
+            self.read_blocks(following.column, depth + 1)
         self.html.append("</blockquote>")
 
     def read_list(self, margin: int, depth: int) -> None:

@@ -351,7 +351,8 @@ LINK_MARKS = ("[", ":", "<br>", "www.")
 BARE_END = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;%=]+")
 NOT_WORD_END = re.compile(r"[^A-Za-z0-9_]+$")
 RDOC_END = re.compile(r"[^\s\]\0]+")
-SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+ALT_COLON = re.compile(r":(?!/|\d+/)")
+"""Behind a picture's address, in which it stands before slashes and ports."""
 SHOWN_SCHEME = re.compile(r"^(?:link:/*|https?:/*|mailto:|ftp:/*|irc:/*)")
 LOCAL = re.compile(r"^link:(?:/+(?=/|[^/]*$))?")
 IMAGE = re.compile(r"\.(?:gif|png|jpe?g|bmp)$", re.IGNORECASE)
@@ -454,7 +455,7 @@ class LinkScanner:
                 return None
         end = self._target_end(opened)
         if end is None:
-            self._dead_until = run_end
+            self._dead_until = self._next("\0", opened) + 1 or run_end
             return None
         # A word may hold pairs of brackets itself, as names of methods do.
         opened = self._text.rindex("[", start, end)
@@ -465,9 +466,10 @@ class LinkScanner:
         return Link(start, end, url, (start, opened))
 
     def _target_end(self, opened: int) -> int | None:
-        """The end of ``[url]``; the url is one character at least, no space."""
+        """The end of ``[url]``; the url is one character at least, no space or mark."""
         closed = self._next("]", opened + 2)
-        if closed < 0 or closed >= self._run_end(opened):
+        is_marked = 0 <= self._next("\0", opened) < closed
+        if closed < 0 or closed >= self._run_end(opened) or is_marked:
             return None
         return closed + 1
 
@@ -533,8 +535,8 @@ def _rdoc_html(
             return content
         href = target if PAGE.search(target) else url
         return f'<a href="{escape(href)}">{content}</a>'
-    target, _, identity = target.partition(":")
     content = writer.content_html(label, FOOT_LABEL.sub("", target))
+    target, _, identity = target.partition(":")
     if is_in_link:
         return content
     own = f'id="{ID_PREFIX}{escape(identity)}" ' if identity else ""
@@ -544,12 +546,8 @@ def _rdoc_html(
 
 def _image_html(target: str) -> str:
     """An image by ``url`` or ``url:alt``."""
-    scheme = SCHEME.match(target)
-    search_from = scheme.end() if scheme and target[scheme.end() :][:1] == "/" else 0
-    position = target.find(":", search_from)
-    if position < 0:
-        return _img(target, None)
-    return _img(target[:position], target[position + 1 :])
+    source, *alt = ALT_COLON.split(target, maxsplit=1)
+    return _img(source, alt[0] or None if alt else None)
 
 
 def _img(source: str, alt: str | None) -> str:
