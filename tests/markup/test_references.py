@@ -186,3 +186,8 @@ def test_text_with_references_is_still_text_for_the_search() -> None:
 def test_text_with_a_reference_is_found_among_others(reference: str) -> None:
     texts = ["a", f"see {reference}", "", "3 words", reference, "[", "b"]
     assert candidates(texts) == [1, 4]
+
+
+@pytest.mark.parametrize("start", [*"#!$%~@[&", *(f"abcdef{n}" for n in range(10))])
+def test_every_sign_and_digit_is_searched_for(start: str) -> None:
+    assert candidates(["a", f"{start}{start[-1:]} {start}x"]) == [1]

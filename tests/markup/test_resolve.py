@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.markup import render
+from tests.support.markup import parse, render
 
 PNG = "uploads/a/pic.png"
 
@@ -60,6 +60,11 @@ def test_external_link_tells_nobody_where_it_is_from() -> None:
         '<a href="https://example.org/a?b=c&amp;d=e" class="external"'
         ' rel="nofollow noreferrer noopener" target="_blank">'
     ) in page.html
+
+
+def test_license_of_a_link_is_not_shown_beside_what_we_say_of_it() -> None:
+    (ref,) = parse('<a href="b" rel="license" title="t">x</a>').refs
+    assert (ref.href, ref.attributes) == ("b", ' title="t"')
 
 
 def test_mail_address_is_not_opened_in_a_new_window() -> None:

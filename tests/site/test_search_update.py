@@ -324,6 +324,11 @@ def test_words_that_are_packed_come_back() -> None:
     assert unpacked_words(packed_words({})) == ([], "")
 
 
+def test_word_that_comes_very_often_counts_as_if_less_often() -> None:
+    often, less = (scored_words("", "", "a " * count, "") for count in (300, 255))
+    assert often == less != scored_words("", "", "a " * 44, "")
+
+
 # In a site ------------------------------------------------------------------------
 
 
