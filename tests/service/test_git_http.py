@@ -207,6 +207,28 @@ async def test_id_of_a_page_follows_a_rename_by_git(
     assert after["dir/other"] not in before.values()
 
 
+async def test_a_page_that_comes_back_after_a_push_without_it_is_another(
+    handbook: EmbeddedService, api: Api, copy: Path
+) -> None:
+    handbook.quirks = {Quirk.META_ID}
+    first = (await api.get(f"{WIKIS}/home")).json["wiki_page_meta_id"]
+    (copy / "home.md").unlink()
+    await commit_and_push(copy)
+    (copy / "home.md").write_text("begun anew\n")
+    await commit_and_push(copy)
+    assert (await api.get(f"{WIKIS}/home")).json["wiki_page_meta_id"] != first
+
+
+async def test_an_id_follows_a_page_that_is_all_that_a_push_renames(
+    handbook: EmbeddedService, api: Api, copy: Path
+) -> None:
+    handbook.quirks = {Quirk.META_ID}
+    first = (await api.get(f"{WIKIS}/home")).json["wiki_page_meta_id"]
+    (copy / "home.md").rename(copy / "start.md")
+    await commit_and_push(copy)
+    assert (await api.get(f"{WIKIS}/start")).json["wiki_page_meta_id"] == first
+
+
 async def test_edit_by_the_api_and_push_take_turns(api: Api, copy: Path) -> None:
     await api.put(f"{WIKIS}/home", json={"content": "by api"})
     (copy / "new.md").write_text("by git")

@@ -251,7 +251,9 @@ class Desk(Person):
         return self._move(path, path.with_name(name))
 
     def move_folder(self) -> bool:
-        folders = sorted(path for path in self.folder.iterdir() if path.is_dir())
+        # pages below a hidden name are kept out of the sync, by whoever gives it
+        found = (path for path in self.folder.iterdir() if path.name[0] != ".")
+        folders = sorted(path for path in found if path.is_dir())
         if not folders:
             return self.rename()
         self.ledger.count += 1

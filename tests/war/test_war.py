@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from tests.war.account import Account, Copy, accounted
-from tests.war.persons import Ledger, git
+from tests.war.persons import Desk, Ledger, git
 from tests.war.prove_war import SHORT, Outcome, fight
 from tests.war.proxy import Proxy
 
@@ -73,6 +73,17 @@ def test_a_page_that_differs_and_is_not_named_is_found(tmp_path: Path) -> None:
     assert account.different == ["copy: a/b (only there)", "copy: home (differs)"]
     assert account.apart == {"mk2x"}
     assert Outcome(1, tmp_path, account=account).is_bad
+
+
+def test_no_person_hides_a_folder_of_pages(tmp_path: Path) -> None:
+    """What is in it would be kept out of the sync, and differ."""
+    for name in (".gitlab/a.md", "home.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mk1x")
+    for seed in range(20):
+        Desk(tmp_path, seed, Ledger()).move_folder()
+    names = {path.name for path in tmp_path.iterdir() if path.name[0] == "."}
+    assert names == {".gitlab"}
 
 
 class Wiki(BaseHTTPRequestHandler):

@@ -40,6 +40,38 @@ async def test_branches_are_told_with_their_commits(
 
 
 @pytest.mark.usefixtures("project")
+async def test_commit_is_told_with_author_committer_and_their_clocks(
+    service: EmbeddedService, api: Api
+) -> None:
+    git = pygit2.Repository(str(service.running.code(1).repository.path))
+    tip = git.head.peel(pygit2.Commit)
+    author = pygit2.Signature("Ann", "ann@example.com", 1_700_000_000, 330)
+    other = pygit2.Signature("Bo", "bo@example.com", 1_700_000_060, -60)
+    made = git.create_commit(
+        "refs/heads/main", author, other, "Title\n\nWhy.\n", tip.tree_id, [tip.id]
+    )
+
+    (branch,) = (await api.get(f"{SHOWN}/repository/branches")).json
+
+    committed = "2023-11-14T21:14:20.000-01:00"
+    told = {
+        "id": str(made),
+        "short_id": str(made)[:8],
+        "parent_ids": [str(tip.id)],
+        "title": "Title",
+        "message": "Title\n\nWhy.\n",
+        "author_name": "Ann",
+        "author_email": "ann@example.com",
+        "authored_date": "2023-11-15T03:43:20.000+05:30",
+        "committer_name": "Bo",
+        "committer_email": "bo@example.com",
+        "committed_date": committed,
+        "created_at": committed,
+    }
+    assert {key: branch["commit"][key] for key in told} == told
+
+
+@pytest.mark.usefixtures("project")
 async def test_commit_with_odd_bytes_and_times_is_told(
     service: EmbeddedService, api: Api
 ) -> None:
@@ -58,7 +90,9 @@ async def test_commit_with_odd_bytes_and_times_is_told(
     branches = await api.get(f"{SHOWN}/repository/branches")
 
     assert branches.status == 200
-    assert branches.json[0]["commit"]["author_name"] == "J\ufffdrg"
+    commit = branches.json[0]["commit"]
+    assert commit["author_name"] == "J\ufffdrg"
+    assert commit["authored_date"] == "1970-01-01T00:00:00.000+00:00"
 
 
 @pytest.mark.usefixtures("project")
