@@ -1,6 +1,7 @@
 """``wikisync sync`` on bad input: nothing is lost, and the person reads what to do."""
 
 import asyncio
+import itertools
 import os
 import shutil
 import signal
@@ -160,6 +161,20 @@ async def test_state_carried_between_two_places_is_named(cloned: Cloned) -> None
     other.age_sightings(100)
     ran = await other.sync_later()
     assert (ran.err, "1 removed" in ran.out) == ("", True)
+
+
+async def test_state_carried_round_three_places_is_known_until_it_is_adopted(
+    cloned: Cloned,
+) -> None:
+    folder, service, run = cloned.root.parent, cloned.service, cloned.run_main
+    others = [Cloned(service, folder / name, run) for name in ("second", "third")]
+    await cloned.run("sync")
+    for source, target in itertools.pairwise([cloned, *others, cloned]):
+        carry(source.root, target.root)
+        ran = await target.run("sync")
+    assert f"{cloned.root} is used in two places in turn" in ran.err
+    carry(cloned.root, others[0].root)
+    assert "in turn" not in (await others[0].run("adopt")).err
 
 
 async def test_copy_that_is_cloned_into_again_stays_a_copy(cloned: Cloned) -> None:
