@@ -69,15 +69,20 @@ def test_backlinks_of_a_popular_page_are_capped(studio: Studio) -> None:
 
 
 def test_backlinks_are_sorted_by_title_from_whatever_wiki(studio: Studio) -> None:
+    def linking(path: str) -> list[str]:
+        page = studio.read(path).replace("&#39;", "'")
+        back = page.partition("BACK ")[2].partition("NAV")[0]
+        return re.findall("title='([^']*)'", back)
+
     studio.show_all()
-    texts = {"home": "x", "a": "# Page 10\n[h](home)", "b": "# Page 2\n[h](home)"}
-    pages = "".join(f"-- {name}.md --\n{text}\n" for name, text in texts.items())
-    studio.add(pages, "a/wiki")
+    links = "[h](home) [own](own)"
+    texts = {"a": f"# Page 10\n{links}", "b": f"# Page 2\n{links}"}
+    pages = [*texts.items(), ("home", "x"), ("own", "x")]
+    studio.add("".join(f"-- {name}.md --\n{text}\n" for name, text in pages), "a/wiki")
     link = "[x](https://gitlab.example.com/a/wiki/-/wikis/home)"
     studio.start(f"-- c.md --\n# Page 3\n{link}\n", "b/wiki")
-    page = studio.read("a/wiki/-/wikis/index.html").replace("&#39;", "'")
-    back = page.partition("BACK ")[2].partition("NAV")[0]
-    assert re.findall("title='([^']*)'", back) == ["Page 2", "Page 3", "Page 10"]
+    assert linking("a/wiki/-/wikis/index.html") == ["Page 2", "Page 3", "Page 10"]
+    assert linking("a/wiki/-/wikis/own.html") == ["Page 2", "Page 10"]
 
 
 def test_page_does_not_link_back_to_itself(studio: Studio) -> None:

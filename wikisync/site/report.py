@@ -115,9 +115,9 @@ class LinkSums:
                 if target in found and target != slug:
                     found[target].append(source)
         for slug in slugs if self._crossing else ():
-            crossing = self._crossing.get(ItemKey(wiki.number, slug), ())
-            found[slug] += map(others.__getitem__, crossing)
-            found[slug].sort(key=by_title)
+            if crossing := self._crossing.get(ItemKey(wiki.number, slug)):
+                linking = [*found[slug], *map(others.__getitem__, crossing)]
+                found[slug] = sorted(linking, key=by_title)
         return found
 
     def report(self) -> LinkReport:
