@@ -5,7 +5,7 @@ import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from msgspec.structs import replace
@@ -34,10 +34,10 @@ class Batches(list[int]):
 def in_processes(monkeypatch: pytest.MonkeyPatch) -> Batches:
     """Let even a few pages be rendered by two processes; batches seen here."""
     batches = Batches()
-    render = rendering._Renderers.render
+    render = rendering.Renderers.render
 
     def seen(
-        renderers: rendering._Renderers, batch: rendering.PagesOfWiki
+        renderers: rendering.Renderers, batch: rendering.PagesOfWiki
     ) -> Sequence[Written]:
         batches.before()
         batches.append(len(batch[1]))
@@ -47,7 +47,7 @@ def in_processes(monkeypatch: pytest.MonkeyPatch) -> Batches:
     monkeypatch.setattr(search_writing, "DOCUMENTS_APART", 3)
     for module in (rendering, search_writing):
         monkeypatch.setattr(module, "usable_cores", lambda: 2)
-    monkeypatch.setattr(rendering._Renderers, "render", seen)
+    monkeypatch.setattr(rendering.Renderers, "render", seen)
     return batches
 
 
@@ -87,6 +87,41 @@ def test_processes_of_a_new_site_start_while_its_pages_are_composed(
     studio.add(MANY, "docs/two")
     studio.build()
     assert seen[0] < 80
+
+
+class Prepared(Worker[Answer]):
+    """Workers that were started before there was a job for them."""
+
+    seen: ClassVar[list[Worker[Answer]]]
+
+    def prepare(self) -> None:
+        self.seen.append(self)
+        super().prepare()
+
+
+@pytest.mark.usefixtures("in_processes")
+def test_process_of_a_new_site_starts_before_its_pages_are_summed_up(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is gone where that fails."""
+    monkeypatch.setattr(Prepared, "seen", [], raising=False)
+    monkeypatch.setattr(writers, "Worker", Prepared)
+
+    def failing(_: object) -> None:
+        assert len(Prepared.seen) == 1
+        raise SiteError("summed up")
+
+    studio.add(MANY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("wikisync.site.report.links_of", failing)
+        with pytest.raises(SiteError, match="summed up"):
+            studio.build()
+    assert Prepared.seen[0]._process is None
+    studio.build()
+    assert len(Prepared.seen) == 2
+    studio.set(title="Another")
+    studio.build()
+    assert len(Prepared.seen) == 2, "there, some pages may be kept"
 
 
 def test_site_is_sent_once_to_a_process(

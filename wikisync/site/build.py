@@ -10,6 +10,7 @@ clean or not; a build that fails leaves the old site as it was.
 import gc
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,7 @@ def build_site(
         build = SiteWriting(
             scanned, theme, options, last, place, attempts, staying, apart, shown
         )
-        with place.staging():
+        with place.staging(), closing(build.renderers):
             _refuse_leaving(scanned, staying, place.wikis, may_leave)
             changes = build.write()
         done = build.remember(inputs, changes)

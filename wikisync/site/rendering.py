@@ -16,6 +16,7 @@ from wikisync.core.system.parallel import in_order, usable_cores
 from wikisync.core.system.worker import Worker
 from wikisync.site.bodies import Bodies
 from wikisync.site.context import SiteContext
+from wikisync.site.output import Output
 from wikisync.site.output_place import Staging, Written
 from wikisync.site.pages import PageJob, WikiFrame
 from wikisync.site.sources import read_files
@@ -69,7 +70,7 @@ class Renderer:
     ) -> Iterator[Written]:
         """Pages of a wiki and their sources; without a frame, that of the last call's.
 
-        Raises what ``rendered_pages`` does.
+        Raises what ``Renderers.written`` does.
         """
         self._frame = frame = frame or self._frame
         assert frame is not None
@@ -85,34 +86,69 @@ class Renderer:
             yield self._staging.put(job.path, text.encode("utf-8", "replace"))
 
 
-def rendered_pages(
-    setting: Setting, staging: Staging, jobs: Iterable[Framed], least: int = 0
-) -> Iterator[Written]:
-    """Each page and its source, staged, in the order of the jobs, so many at least.
+class Renderers:
+    """Renders the pages of a build, by processes where they are many.
 
-    Raises:
-        SiteError: the theme fails for a page, or a process that renders ended.
-        BodyDamaged, OSError: the text cannot be read any more; a page cannot be
-            written.
+    There are as many as threads ask at once.
     """
-    waiting = iter(jobs)
-    # processes start while this one composes, where it is known that they are needed
-    first = list(islice(waiting, max(FEW_PAGES - least, 0)))
-    cores = usable_cores()
-    if least + len(first) < FEW_PAGES or cores == 1:
-        renderer = Renderer(setting, staging)
-        for frame, job in chain(first, waiting):
-            yield from renderer.written(frame, [job])
-        return
-    renderers = _Renderers(setting)
-    batches = _batches(chain(first, waiting))
-    try:
-        for pages in in_order(
-            renderers.render, batches, threads=cores, ahead=BATCHES_AHEAD
-        ):
+
+    def __init__(self, setting: Setting, output: Output) -> None:
+        self._setting, self._output = setting, output
+        self._workers: list[Worker[Answer]] = []
+        self._idle: list[tuple[Worker[Answer], WikiFrame | None]] = []
+        """Those without a batch, with the frame that each has."""
+
+    def prepare(self, least: int) -> None:
+        """Start a process beside what this one does, if so many pages need it."""
+        if least >= FEW_PAGES and usable_cores() > 1:
+            worker = self._new()
+            worker.prepare()
+            self._idle.append((worker, None))
+
+    def written(self, jobs: Iterable[Framed], least: int = 0) -> Iterator[Written]:
+        """Each page and its source, staged, in the order of the jobs, so many at least.
+
+        Raises:
+            SiteError: the theme fails for a page, or a process that renders ended.
+            BodyDamaged, OSError: the text cannot be read any more; a page cannot be
+                written.
+        """
+        waiting = iter(jobs)
+        # processes start while this one composes, if it is known that they are needed
+        first = list(islice(waiting, max(FEW_PAGES - least, 0)))
+        cores = usable_cores()
+        if least + len(first) < FEW_PAGES or cores == 1:
+            renderer = Renderer(self._setting, self._output.staged)
+            for frame, job in chain(first, waiting):
+                yield from renderer.written(frame, [job])
+            return
+        batches = _batches(chain(first, waiting))
+        for pages in in_order(self.render, batches, threads=cores, ahead=BATCHES_AHEAD):
             yield from pages
-    finally:
-        renderers.end()
+        self.close()
+
+    def render(self, batch: PagesOfWiki) -> Sequence[Written]:
+        """The files of some pages, by one of the processes."""
+        frame, pages = batch
+        with AT_ONCE:
+            worker, known = self._idle.pop() if self._idle else (self._new(), None)
+            setting = None if known else self._setting
+            job = Batch(setting, None if known is frame else frame, pages)
+            lost = f"the process that renders pages ended at {pages[0].path}"
+            hint = "look for a template of the theme that does not end"
+            answer = asked(worker, job, lost, hint)
+            self._idle.append((worker, frame))
+        return answer.files
+
+    def close(self) -> None:
+        """End the processes."""
+        for worker in self._workers:
+            worker.end()
+
+    def _new(self) -> Worker[Answer]:
+        worker = new_writer(RENDERS, WAIT_SECONDS_MAX)
+        self._workers.append(worker)
+        return worker
 
 
 def _batches(jobs: Iterable[Framed]) -> Iterator[PagesOfWiki]:
@@ -132,34 +168,3 @@ def _batches(jobs: Iterable[Framed]) -> Iterator[PagesOfWiki]:
         last = frame
     if last is not None:
         yield last, tuple(pages)
-
-
-class _Renderers:
-    """Processes that render, as many as threads ask at once."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        self._workers: list[Worker[Answer]] = []
-        self._idle: list[tuple[Worker[Answer], WikiFrame]] = []
-        """Those without a batch, with the frame that each has."""
-
-    def render(self, batch: PagesOfWiki) -> Sequence[Written]:
-        """The files of some pages, by one of the processes."""
-        frame, pages = batch
-        with AT_ONCE:
-            try:
-                worker, known = self._idle.pop()
-                job = Batch(None, None if known is frame else frame, pages)
-            except IndexError:
-                worker = new_writer(RENDERS, WAIT_SECONDS_MAX)
-                job = Batch(self._setting, frame, pages)
-                self._workers.append(worker)
-            lost = f"the process that renders pages ended at {pages[0].path}"
-            hint = "look for a template of the theme that does not end"
-            answer = asked(worker, job, lost, hint)
-            self._idle.append((worker, frame))
-        return answer.files
-
-    def end(self) -> None:
-        for worker in self._workers:
-            worker.end()

@@ -37,7 +37,7 @@ from wikisync.site.model import BrokenLink, SiteOptions, SourcePage, options_tex
 from wikisync.site.output import Changes, Output
 from wikisync.site.output_place import Written
 from wikisync.site.pages import PageJob, SourceCopy, WikiFrame, WikiPages
-from wikisync.site.rendering import Setting, rendered_pages
+from wikisync.site.rendering import Renderers, Setting
 from wikisync.site.search import DocumentKey
 from wikisync.site.search_writing import search_beside
 from wikisync.site.sources import ScannedWiki
@@ -95,8 +95,8 @@ class SiteWriting:
             known = self._notes[number].summary
             scanned[number].__dict__.update(summary=known, beside=known.beside)
         self._page_count = sum(wiki.summary.count for wiki in scanned)
-        places = [note.addresses for note in self._notes]
-        self._addresses = site_addresses(scanned, options, kept, places, self._same)
+        paths = [note.addresses for note in self._notes]
+        self._addresses = site_addresses(scanned, options, kept, paths, self._same)
         urls = [service_address(wiki.source) for wiki in scanned]
         beside = dict(chain.from_iterable(one.source.beside.items() for one in scanned))
         loose = [wiki.loose for wiki in scanned]
@@ -105,6 +105,9 @@ class SiteWriting:
         self._site = SiteFrame(
             scanned, self._addresses, options, theme.fingerprint, kept
         )
+        places = last.store.bodies.path.absolute(), output.root.absolute()
+        self.renderers = Renderers(Setting(theme, self._site.context, *places), output)
+        """Whoever writes closes them."""
         self._composer: WikiPages | None = None
         self._sums = reports.LinkSums()
         self._references: dict[ItemKey, PageRef] = {}
@@ -120,7 +123,6 @@ class SiteWriting:
         """Hashes of what ``agents`` lists of each wiki."""
         self._copied: dict[str, tuple[ScannedWiki, SourcePage]] = {}
         """By output path, pages whose sources other processes copy."""
-        self._search = b""
         self._changes: list[ListingItem] = []
         self._looked_up: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
         """Loose files that the last build looked for, by wiki, as in ``BuildNote``."""
@@ -154,8 +156,6 @@ class SiteWriting:
         jobs = chain.from_iterable(
             self._wiki_jobs(number, lists) for number in range(len(self._scanned))
         )
-        places = self._last.store.bodies.path.absolute(), output.root.absolute()
-        setting = Setting(self._theme, self._site.context, *places)
         # the search index needs nothing of the pages but what was read
         kept = kept_documents(output, self._kept, self._apart) if self._kept else {}
         documents, self._documents = self._documents, []
@@ -163,7 +163,7 @@ class SiteWriting:
         tagged = [one for one in documents if one.tags]
         with search_beside(output, self._last, documents, kept) as search:
             del documents  # those of a large site are many
-            for written in rendered_pages(setting, output.staged, jobs, new):
+            for written in self.renderers.written(jobs, new):
                 self._put_written(written)
             report = self._sums.report()
             self._broken_links = report.broken
@@ -263,7 +263,6 @@ class SiteWriting:
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote, inputs: bytes
     ) -> reports.WikiNote:
         indexer, name = self._indexer, scanned.source.owner.full_path
-        encoded = msgspec.msgpack.encode
         reading, table = indexer.reading_key(scanned), indexer.table_key
         before: dict[Slug, IndexedPage] = {}
         if last.reading == reading:
@@ -274,6 +273,10 @@ class SiteWriting:
         if last.reading != reading or before.keys() != last.addresses.pages.keys():
             self._has_lost = True
         wiki = indexer.index(number, scanned, before)
+        if number == len(self._scanned) - 1:
+            # a process starts while this one sums up what was read
+            bounded_reader().close()
+            self.renderers.prepare(0 if self._output.known else self._page_count)
         self._composer = composer = WikiPages(wiki, self._site, indexer)
         frame, pages = composer.frame_key(), wiki.pages
         titles = {slug: page.parsed.title for slug, page in before.items()}
@@ -298,10 +301,9 @@ class SiteWriting:
             if page.finished.broken or page.finished.elsewhere
         } | {Slug(place.name) for place in links.unreached}
         retries = [page.parsed.retry_at for page in pages.values()]
-        is_bound = any(page.is_bound for page in pages.values())
         note = reports.WikiNote(
             b"",
-            b"" if is_bound else inputs,
+            b"" if any(page.is_bound for page in pages.values()) else inputs,
             reading,
             table,
             frame,
@@ -314,8 +316,8 @@ class SiteWriting:
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
         )
         note = self._with_history(self._with_list(note, number), composer)
-        known = changed if before else None
-        self._last.put_wiki(name, encoded(note), pages.items(), known)
+        packed, known = msgspec.msgpack.encode(note), changed if before else None
+        self._last.put_wiki(name, packed, pages.items(), known)
         indexer.forget(number)
         return note
 
@@ -482,9 +484,8 @@ class SiteWriting:
                 self._output.put(page.path, text.encode("utf-8", "replace"))
 
     def _write_files(self) -> None:
-        for path, content in self._theme.assets().items():
+        for path, content in {**self._theme.assets(), layout.NO_JEKYLL: b""}.items():
             self._output.put(path, content)
-        self._output.put(layout.NO_JEKYLL, b"")
         site = self._site.context
         self._put_feed(site, site.title, self._changes)
         stubs: dict[str, str] = {}
