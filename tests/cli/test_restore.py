@@ -95,6 +95,18 @@ async def test_text_of_a_time_to_come_is_not_taken_for_the_last(cloned: Cloned) 
     assert cloned.read("guide.md") == "second\n"
 
 
+async def test_last_text_is_found_where_the_clock_was_behind(cloned: Cloned) -> None:
+    await pull(cloned, "second\n", "third\n", "fourth\n")
+    later = "(SELECT id FROM history WHERE text != '' ORDER BY id LIMIT 9 OFFSET 1)"
+    with closing(sqlite3.connect(cloned.root / ".wikisync/state.db")) as state:
+        state.execute(f"UPDATE history SET at = 5 WHERE id IN {later}")
+        state.commit()
+    listed = (await cloned.run("restore", "guide", "--list", "--json")).json
+    assert [one["bytes"] for one in listed] == [7, 6, 7, len(PAGES["guide"])]
+    await cloned.run("restore", "guide")
+    assert cloned.read("guide.md") == "third\n"
+
+
 async def test_time_after_everything_is_the_last_sync(cloned: Cloned) -> None:
     await pull(cloned, "second\n")
     cloned.write("guide.md", "edited\n")

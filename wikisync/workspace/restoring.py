@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from msgspec import Struct
@@ -251,16 +252,20 @@ def versions_of(
         if (page := parse_path(page_of_conflict(entry.path) or entry.path))
         if page[0] in names or _late(known, page[0]) == late
     )
-    found = _trashed(trash, mine)
-    in_trash = {one.text for one in found}
-    found += [
-        Version(one.at, REPLACED, one.replaced, one.format)
-        for name in dict.fromkeys((slug, late))
-        for one in known.replaced(name, is_of_wiki=True)
-        # of the wiki's texts those that no file here had are in the trash, too
-        if one.written or one.replaced not in in_trash
-    ]
-    found.sort(key=lambda one: one.at or 0.0, reverse=True)
+    trashed = _trashed(trash, mine)
+    in_trash = {one.text for one in trashed}
+    dated, now = list[tuple[float, Version]](), time.time()
+    for name in dict.fromkeys((slug, late)):
+        since = 0.0
+        # they are in their order, also where the clock was behind for a while
+        for row in reversed(known.replaced(name, is_of_wiki=True)):
+            since = max(since, row.at) if row.at <= now else since
+            # of the wiki's texts those that no file here had are in the trash, too
+            if row.written or row.replaced not in in_trash:
+                version = Version(row.at, REPLACED, row.replaced, row.format)
+                dated.append((max(since, row.at), version))
+    dated += [(one.at or 0.0, one) for one in reversed(trashed)]
+    found = [version for _, version in sorted(dated, key=itemgetter(0))[::-1]]
     if text is not None:
         found.insert(0, Version(None, LAST_SYNC, text, page_format))
     # a restore keeps what it replaces in the trash and beside the base
