@@ -38,7 +38,7 @@ from array import array
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from functools import cache
-from itertools import groupby
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
@@ -177,12 +177,13 @@ class IndexUpdate:
         self._load = load
         self._place = place
         old, now = before.documents, self._now
-        self._changed = {
-            slot for slot in old.keys() | now.keys() if old.get(slot) != now.get(slot)
-        }
+        self._changed = {slot for slot, one in now.items() if old.get(slot) != one}
+        self._changed |= old.keys() - now.keys()
+        both = ((old.get(slot), now.get(slot)) for slot in self._changed)
+        self._moved = {one.wiki for one in chain.from_iterable(both) if one}
+        """Wikis whose documents may have other slots."""
         self._wikis = _members(now)
         self._has_many = len(self._wikis) > 1
-        self._old_wikis = _members(old)
         self._is_known = True
         """Whether the scores that documents had before are known."""
 
@@ -195,8 +196,7 @@ class IndexUpdate:
         terms, ends = self._update_terms(scores)
         for title, slots in self._wikis.items() if self._has_many else ():
             name = _wiki_name(title)
-            is_same = self._old_wikis.get(title) == slots
-            if not is_same or self._place.keep({f"{name}.js"}):
+            if title in self._moved or self._place.keep({f"{name}.js"}):
                 text = search_terms.packed_slots(slots)
                 self._place.put(f"{name}.js", _script(name, text))
         for kind, shards in {"t": terms, "r": ends}.items():
@@ -212,22 +212,19 @@ class IndexUpdate:
         """Titles and texts; a few documents at a time, for one site has gigabytes."""
         now, changed, size = self._now, self._changed, DOCUMENTS_PER_SHARD
         stale = {slot // size for slot in changed}
-        names = {f"p-{slot // size}.js": slot // size for slot in now}
+        names = {f"p-{number}.js": number for number in {one // size for one in now}}
         kept = {name for name, number in names.items() if number not in stale}
-        is_other = self._has_many != (len(self._old_wikis) > 1)
+        old_wikis = {one.wiki for one in self._before.documents.values()}
+        is_other = self._has_many != (len(old_wikis) > 1)
         lost = kept if is_other else self._place.keep(kept)
         stale |= {names[name] for name in lost}
-        for number, slots in groupby(
-            sorted(slot for slot in now.keys() | changed if slot // size in stale),
-            lambda slot: slot // size,
-        ):
+        for number in sorted(stale):
             loaded = cache(lambda slot: self._load(now[slot]))
-            every = list(slots)
+            every = range(number * size, (number + 1) * size)
             if here := {slot: loaded(slot) for slot in every if slot in now}:
                 self._place.put(f"p-{number}.js", self._documents(number, here))
-            for slot in every:
-                if slot in changed:
-                    self._rescore(slot, loaded, scores)
+            for slot in filter(changed.__contains__, every):
+                self._rescore(slot, loaded, scores)
 
     def _documents(self, number: int, documents: Mapping[int, SearchDocument]) -> bytes:
         """The file of the documents of some slots."""
