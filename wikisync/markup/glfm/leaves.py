@@ -79,6 +79,8 @@ def tag(state: StateInline, silent: bool) -> bool:
 
 UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")
 CELL = r"[ \t]*:?-+:?[ \t]*"
+HEAD = 4
+"""Place of the first heading's text among the tokens of a table."""
 DASHES = re.compile(rf"\|?{CELL}(?:\|{CELL})*(?:\|[ \t]*)?")
 
 
@@ -98,7 +100,17 @@ def pipe_table(state: StateBlock, start_line: int, end_line: int, silent: bool) 
         state, below
     ):
         return False
-    if table(state, start_line, end_line, silent):
+    first, end = len(state.tokens), state.eMarks[start_line]
+    head = state.src[state.bMarks[start_line] + state.tShift[start_line] : end]
+    pipe = state.src.find("|", position, state.eMarks[below])
+    if "|" not in head and pipe >= 0:
+        # the library asks for a pipe there, where the service's parser needs none
+        state.eMarks[start_line] = pipe + 1
+    is_table = table(state, start_line, end_line, silent)
+    if is_table and state.eMarks[start_line] != end and not silent:
+        state.tokens[first + HEAD].content = head.strip()
+    state.eMarks[start_line] = end
+    if is_table:
         return True
     is_inside = state.sCount[below] >= state.blkIndent
     state.has_odd_dashes = (
