@@ -380,8 +380,8 @@ def open_workspace(
             state,
             recorded,
             is_adopting=is_copied or bool(state.recalled(ADOPTING)),
-            is_copied=is_copied and not adopts,
-            is_shared=matched is StateMatch.SHARED and not adopts,
+            is_copied=is_copied,
+            is_shared=matched is StateMatch.SHARED,
             stack=stack if is_read_only else None,
             lock=held,
         )
