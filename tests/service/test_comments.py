@@ -1,5 +1,7 @@
 """Comments on pages: who reads and writes them, and what becomes of them."""
 
+from urllib.parse import quote
+
 import pytest
 
 from tests.service.conftest import PROJECT, WIKIS, Api
@@ -75,3 +77,20 @@ async def test_comments_on_pages_of_a_group(service: EmbeddedService, api: Api) 
         found = await Wiki(client, owner).list_comments(int(notes.split("/")[-2]))
 
     assert [(one.body, one.project_id) for one in found] == [("text", None)]
+
+
+async def test_comments_stay_with_all_that_a_rename_moves(
+    service: EmbeddedService, api: Api
+) -> None:
+    """The service moves the files of a folder whatever the case of its name."""
+    service.quirks = {Quirk.META_ID}
+    pages = ("a/straße", "a/straße/low", "A/STRASSE/other", "a/straßen/far")
+    await service.add_project("docs/handbook", dict.fromkeys(pages, "x"))
+    kept = [await notes_of(api, f"{WIKIS}/{quote(page, safe='')}") for page in pages]
+    page = quote(pages[0], safe="")
+    await api.put(f"{WIKIS}/{page}", json={"title": "/new", "content": "x"})
+
+    moved = ("new", "new/low", "new/other", "a/straßen/far")
+    assert kept == [
+        await notes_of(api, f"{WIKIS}/{quote(page, safe='')}") for page in moved
+    ]

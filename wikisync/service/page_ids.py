@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from wikisync.core.model import OwnerKind
 from wikisync.service.tables import Tables
-from wikisync.service.tree import WikiTree
+from wikisync.service.tree import WikiTree, page_in
 
 _ONE = "SELECT id FROM page_id WHERE kind = ? AND owner_id = ? AND slug = ?"
 
@@ -46,14 +46,10 @@ def update_page_ids(
 
 def moves_of_rename(before: WikiTree, after: WikiTree, old: str, new: str) -> _Moves:
     """Where the pages went that one rename moved: itself and those below."""
-    slugs = {page.slug for page in after.pages}
-    moved = {old: new}
-    for page in before.pages:
-        target = new + page.slug[len(old) :]
-        is_below = page.slug.casefold().startswith(old.casefold() + "/")
-        if is_below and page.slug not in slugs and target in slugs:
-            moved[page.slug] = target
-    return moved
+    depth, slugs = old.count("/") + 1, {page.slug for page in after.pages}
+    below = filter(None, map(page_in, before.below(old)))
+    names = {one.slug: "/".join((new, *one.slug.split("/")[depth:])) for one in below}
+    return {old: new, **{was: now for was, now in names.items() if now in slugs}}
 
 
 def moves_between(before: WikiTree, after: WikiTree) -> tuple[_Moves, frozenset[str]]:
