@@ -20,7 +20,7 @@ from functools import lru_cache
 from html import escape, unescape
 from itertools import chain, count, pairwise
 from re import Match
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from wikisync.core.model import Problem, Slug, folders_above
@@ -55,9 +55,6 @@ _FRAGMENT_LINK = re.compile(' href="#([^"]*)"')
 _DIGITS = re.compile(r"(\d+)")
 
 
-_NO_NODES: list[Any] = []
-
-
 class Node:
     """One level of a slug: a page, a folder, or both."""
 
@@ -80,7 +77,7 @@ class Node:
         self.title = title
         self.url: str | None = None
         self.slug: Slug | None = None
-        self.children: list[Node] = _NO_NODES
+        self.children: list[Node] = []
         self.index = 0
         self.first = -1
         """Position in the list of all pages where it and what is below it begins."""
@@ -279,9 +276,6 @@ class Tree:
         node = self._by_path[path]
         for below in reversed(missing):
             child = Node(node, "", self)
-            # most nodes have none, and a list for each would cost as much again
-            if node.children is _NO_NODES:
-                node.children = []
             node.children.append(child)
             self._by_path[below] = node = child
         return node

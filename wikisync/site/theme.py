@@ -62,7 +62,6 @@ the code is kept."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
 _WHY = re.compile(f'( title="[^"]*: )({"|".join(map(re.escape, REASONS.values()))})"')
 """Why a link or picture leads nowhere, as the page has it."""
-_REASON_KEYS = {said: f"reason_{word}" for word, said in REASONS.items()}
 _EMPTY: Mapping[str, Any] = {
     **dict.fromkeys(("wiki", "page", "sidebar", "wiki_footer", "prev", "next")),
     **dict.fromkeys(("listing", "since")),
@@ -192,12 +191,12 @@ class Theme:
 
     def explained(self, html: str, lang: str) -> str:
         """A page whose broken links say why in the site's language."""
-
-        def why(found: re.Match[str]) -> str:
-            said = escape(self.text(_REASON_KEYS[found[2]], lang))
-            return f'{found[1]}{said}"'
-
-        return html if lang == "en" else _WHY.sub(why, html)
+        if lang == "en":
+            return html
+        keys = {said: f"reason_{word}" for word, said in REASONS.items()}
+        return _WHY.sub(
+            lambda it: f'{it[1]}{escape(self.text(keys[it[2]], lang))}"', html
+        )
 
     def _full_context(self, context: Mapping[str, object], at: str) -> dict[str, Any]:
         from markupsafe import Markup

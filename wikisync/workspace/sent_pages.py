@@ -33,15 +33,14 @@ def bad_front_matter(
         for one in front_matter_problems(known.file_of(slug), known.text(slug) or "")
     ]
     for slug, one in found[:NAMED_MAX]:
-        line = one.subject.rpartition(":")[2]
-        what = f"{SENT_AS_IT_IS}line {line}: {one.message}"
+        what = f"{SENT_AS_IT_IS}line {one.subject.rpartition(':')[2]}: {one.message}"
         known.note(LogEntry(time.time(), slug, what, is_warning=True))
         yield replace(one, is_note=True)
-    if (more := len(found) - NAMED_MAX) > 0:
-        step = f"to list them, run: {errors.command_line('check', section.folder)}"
+    if more := len(found[NAMED_MAX:]):
         message = f"{more} more pages were sent with bad front matter"
-        code, owner = "front-matter-more", str(section.owner)
-        yield Problem(code, owner, message, step, is_note=True)
+        step = f"to list them, run: {errors.command_line('check', section.folder)}"
+        about = ("front-matter-more", str(section.owner), message, step)
+        yield Problem(*about, is_note=True)
 
 
 def old_links(

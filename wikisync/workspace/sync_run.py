@@ -115,12 +115,11 @@ def _renamed(
     opened: opening.OpenWorkspace, synced: opening.Synced
 ) -> tuple[Problem, ...]:
     """Notes on the links to old names of pages that were renamed."""
-    section, moves = synced.section, tuple(synced.moves.items())
+    section, moves = synced.section, [*synced.moves.items()]
     desk = WikiDesk(opened.folder_of(section), opened.workspace.private)
-    counted_moves = moves[:RENAMES_COUNTED_MAX]
-    notes = [old_links(desk, section, old, new) for old, new in counted_moves]
-    if more := moves[RENAMES_COUNTED_MAX:]:
-        what = f"{counted(len(more), 'more page')} renamed"
+    notes = [old_links(desk, section, *one) for one in moves[:RENAMES_COUNTED_MAX]]
+    if more := len(moves[RENAMES_COUNTED_MAX:]):
+        what = f"{counted(more, 'more page')} renamed"
         about = ("links-to-old-name", str(section.owner), what, RENAMED_STEP)
         notes.append(Problem(*about, is_note=True))
     return tuple(one for one in notes if one)

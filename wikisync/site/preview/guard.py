@@ -137,17 +137,17 @@ async def listening(
             try:
                 _host, taken = await stack.enter_async_context(attempt)
             except OSError as exc:
-                if exc.errno == errno.EADDRINUSE and port < last:
+                is_taken = exc.errno == errno.EADDRINUSE
+                if is_taken and port < last:
                     continue
-                raise _not_listening(host, port, exc) from exc
+                message = f"cannot listen on {host} port {port}: {exc.strerror or exc}"
+                hint = "choose another port with --port"
+                if is_taken:
+                    message = f"port {port} is in use by another program"
+                    hint = (
+                        "choose another with --port, or use --port 0 for any free port"
+                    )
+                raise SiteError(message, hint=hint) from exc
             yield host, taken
             return
     raise AssertionError("the last port is in use or not allowed")
-
-
-def _not_listening(host: str, port: int, exc: OSError) -> SiteError:
-    if exc.errno == errno.EADDRINUSE:
-        hint = "choose another with --port, or use --port 0 for any free port"
-        return SiteError(f"port {port} is in use by another program", hint=hint)
-    message = f"cannot listen on {host} port {port}: {exc.strerror or exc}"
-    return SiteError(message, hint="choose another port with --port")

@@ -456,7 +456,10 @@ class Preview:
             frame=look.frame,
             is_failing=look.is_failing,
             # the page itself says what it waits for
-            problems=() if self._is_first_sync else tuple(map(_shown, look.problems)),
+            problems=tuple(
+                {"where": one.subject, "message": one.message, "hint": one.hint}
+                for one in (() if self._is_first_sync else look.problems)
+            ),
             file=look.file,
             is_conflict=bool(look.conflict),
             state=status.state,
@@ -541,7 +544,3 @@ async def _send_file(
             return answer
     except (FileNotFoundError, FolderError):
         return said(404, f"{file.name} cannot be read")
-
-
-def _shown(problem: Problem) -> dict[str, str]:
-    return {"where": problem.subject, "message": problem.message, "hint": problem.hint}

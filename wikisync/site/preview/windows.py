@@ -77,13 +77,13 @@ class Windows:
         try:
             await socket.prepare(request)
             async with asyncio.TaskGroup() as tasks:
-                telling = tasks.create_task(_tell(socket, woken, news))
-                beating = tasks.create_task(_beat(socket))
+                works = (_tell(socket, woken, news), _beat(socket))
+                telling = [tasks.create_task(work) for work in works]
                 # reading is also what answers the browser's pings
                 async for _ in socket:
                     pass
-                telling.cancel()
-                beating.cancel()
+                for task in telling:
+                    task.cancel()
         finally:
             del self._woken[socket]
         return socket
