@@ -164,14 +164,13 @@ class WorkspaceDecisions(Struct, frozen=True):
         decision = Decision.APPROVED if is_approved else Decision.REFUSED
         with self._opened(owner) as (opened, section):
             known = opened.known(section)
-            waits = {
-                one.id: one
-                for one in known.memory.batches
-                if one.decision is Decision.WAITING
-            }
-            if batch not in waits:
+            wanted = batch, Decision.WAITING
+            waits = (
+                one for one in known.memory.batches if (one.id, one.decision) == wanted
+            )
+            if (found := next(waits, None)) is None:
                 raise NotFound(f"no batch {batch} is waiting for approval")
-            note_decision(known, waits[batch], decision)
+            note_decision(known, found, decision)
         return f"{decision}; {self._when()}"
 
     def _when(self) -> str:
@@ -252,11 +251,8 @@ class WorkspaceDecisions(Struct, frozen=True):
                 chosen = asyncio.run(restoring.read_revision(*wanted))
             if has_marker(chosen.text):
                 raise UsageError("the text is of a conflict file with marker lines")
-            asyncio.run(
-                restoring.bring_back(
-                    opened.local(section), known, page, chosen, current
-                )
-            )
+            wanted = opened.local(section), known, page, chosen, current
+            asyncio.run(restoring.bring_back(*wanted))
 
 
 def _page_status(one: Difference, watch: states.PageStatus | None) -> states.PageStatus:
