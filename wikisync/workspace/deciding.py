@@ -251,8 +251,8 @@ class WorkspaceDecisions(Struct, frozen=True):
                 chosen = asyncio.run(restoring.read_revision(*wanted))
             if has_marker(chosen.text):
                 raise UsageError("the text is of a conflict file with marker lines")
-            wanted = opened.local(section), known, page, chosen, current
-            asyncio.run(restoring.bring_back(*wanted))
+            local = opened.local(section)
+            asyncio.run(restoring.bring_back(local, known, page, chosen, current))
 
 
 def _page_status(one: Difference, watch: states.PageStatus | None) -> states.PageStatus:
