@@ -288,7 +288,8 @@ class Client:
         given = {name: value for name, value in filters.items() if value is not None}
         query = query_of({**given, "per_page": self.settings.per_page})
         purpose = self.purpose(action, "group" if group else "service", group)
-        return self.walk(Request("GET", endpoint.path(id=group), purpose, query), kind)
+        request = Request("GET", endpoint.path(id=group), purpose, query)
+        return Listing(self, request, kind)
 
     async def _one(self, endpoint: AnyEndpoint, kind: type[T], action: str) -> T:
         request = Request("GET", endpoint.path(), self.purpose(action))
@@ -334,10 +335,6 @@ class Client:
     async def send(self, request: Request) -> Answer:
         """Ask for a success, which comes as it is."""
         return await self.ask(request, lambda answer: answer)
-
-    def walk(self, request: Request, kind: type[T]) -> Listing[T]:
-        """Every record of a paged list, asking for the next part when needed."""
-        return Listing(self, request, kind)
 
     async def part(self, request: Request, kind: type[T]) -> Part[T]:
         """One part of a paged list."""

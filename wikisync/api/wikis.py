@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from wikisync.api import exchange
 from wikisync.api.address import encode_path
-from wikisync.api.client import Client, Id
+from wikisync.api.client import Client, Id, Listing
 from wikisync.api.exchange import Request, query_of
 from wikisync.api.upload import Spool, upload_form
 from wikisync.contract.routes import Method
@@ -242,7 +242,8 @@ class Wiki:
         )
         path = Other.COMMENTS.path(owner=self._plural, id=self.id, page_id=page_id)
         purpose = self._purpose(f"list the comments on page {page_id}", "page")
-        listing = self.client.walk(Request("GET", path, purpose, query), CommentRecord)
+        request = Request("GET", path, purpose, query)
+        listing = Listing(self.client, request, CommentRecord)
         return tuple([one async for one in listing if not one.system])
 
     @property

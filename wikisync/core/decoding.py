@@ -6,35 +6,28 @@ at a time.  Encoders need none of this.
 """
 
 import codecs
+from collections.abc import Callable
 from functools import cache
 from threading import Lock
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
 
 _MAKING = Lock()
-_json = cache(msgspec.json.Decoder)
-_msgpack = cache(msgspec.msgpack.Decoder)
+_json: Callable[[Any], msgspec.json.Decoder[Any]] = cache(msgspec.json.Decoder)
+_msgpack: Callable[[Any], msgspec.msgpack.Decoder[Any]] = cache(msgspec.msgpack.Decoder)
 
 
-@overload
-def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]: ...
-@overload
-def json_decoder(kind: Any) -> msgspec.json.Decoder[Any]: ...
-def json_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     """The decoder of JSON for a type."""
     with _MAKING:
         return _json(kind)
 
 
-@overload
-def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]: ...
-@overload
-def msgpack_decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]: ...
-def msgpack_decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
-    """The decoder of MessagePack for a type, which may be a union."""
+def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
+    """The decoder of MessagePack for a type."""
     with _MAKING:
         return _msgpack(kind)
 

@@ -39,7 +39,7 @@ MEMORY_BYTES_MAX = 1 << 30
 """Of one worker; the worst page of 1 MiB that is known takes two thirds of it."""
 WAIT_SECONDS_MAX = 600.0
 
-_ANSWERS: msgspec.msgpack.Decoder[Answer] = msgpack_decoder(Answer)
+_ANSWERS: msgspec.msgpack.Decoder[Answer] = msgpack_decoder(Answer)  # type: ignore[arg-type] # a union
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
 
 JOB_CHARS_MAX = 1024 * 1024
