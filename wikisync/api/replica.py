@@ -239,17 +239,20 @@ class WikiReplica(Scanning):
 
         The service answers some collisions with success and ``null``.
         """
-        if error.status is None or target == slug:
-            # kept back by ourselves, or not about a name
-            return _as_answered(error)
-        is_done = error.status < HTTPStatus.BAD_REQUEST
-        if is_done and slug is None:
-            # a page of that name may be the one that was just created
-            return _as_answered(error)
-        namesake = await self._namesake(target)
-        if namesake is None or namesake == slug:
-            return _as_answered(error)
-        return self._taken(target, namesake)
+        is_done = error.status is not None and error.status < HTTPStatus.BAD_REQUEST
+        # else it was kept back by ourselves, or is not about a name; and a page of a
+        # new name may be the one that was just created
+        may_be_taken = error.status is not None and target != slug
+        if may_be_taken and not (is_done and slug is None):
+            namesake = await self._namesake(target)
+            if namesake is not None and namesake != slug:
+                return self._taken(target, namesake)
+        if not is_done:
+            return error
+        # a success without a page is no refusal: nobody knows what was done
+        return errors.ProtocolViolation(
+            error.message, url=error.url, status=error.status, hint=error.hint
+        )
 
     async def _held(self, slug: Slug, expected: Digest) -> Page:
         try:
@@ -297,12 +300,3 @@ class WikiReplica(Scanning):
                 url=self._wiki.web_url,
                 hint="change it in the wiki's git repository",
             )
-
-
-def _as_answered(error: errors.Rejected) -> errors.RemoteError:
-    """A success without a page is no refusal: nobody knows what was done."""
-    if error.status is None or error.status >= HTTPStatus.BAD_REQUEST:
-        return error
-    return errors.ProtocolViolation(
-        error.message, url=error.url, status=error.status, hint=error.hint
-    )

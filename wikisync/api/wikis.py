@@ -53,6 +53,7 @@ class Wiki:
         self.client = client
         self.owner = owner
         self.id: Id = owner.full_path if id is None else id
+        self._plural = f"{owner.kind}s"
         self._has_raw_slashes = False
 
     @property
@@ -246,10 +247,6 @@ class Wiki:
         listing = Listing(self.client, request, CommentRecord)
         return tuple([one async for one in listing if not one.system])
 
-    @property
-    def _plural(self) -> str:
-        return f"{self.owner.kind}s"
-
     def _list_request(self, *, with_content: bool, etag: str | None = None) -> Request:
         path = Other.PAGES.path(owner=self._plural, id=self.id)
         query = query_of({"with_content": True} if with_content else {})
@@ -269,7 +266,16 @@ class Wiki:
 
         A write that the service has no address for was not carried out.
         """
-        paths = self._slug_paths(slug, purpose)
+        if not slug or not _is_unicode(slug):
+            raise Rejected(
+                f"cannot {purpose.action}: this is not a valid page slug",
+                hint="list the pages to see the slugs",
+            )
+        pages = Other.PAGES.path(owner=self._plural, id=self.id)
+        paths = [Other.PAGE.path(owner=self._plural, id=self.id, slug=slug)]
+        if "/" in slug:
+            raw = f"{pages}/{encode_path(slug)}"
+            paths.insert(0 if self._has_raw_slashes else 1, raw)
         try:
             return await ask(paths[0])
         except (exchange.UnknownRoute, ProtocolViolation) as error:
@@ -278,19 +284,6 @@ class Wiki:
                 raise
         self._has_raw_slashes = not self._has_raw_slashes
         return await ask(paths[1])
-
-    def _slug_paths(self, slug: str, purpose: exchange.Purpose) -> tuple[str, ...]:
-        if not slug or not _is_unicode(slug):
-            raise Rejected(
-                f"cannot {purpose.action}: this is not a valid page slug",
-                hint="list the pages to see the slugs",
-            )
-        pages = Other.PAGES.path(owner=self._plural, id=self.id)
-        whole = Other.PAGE.path(owner=self._plural, id=self.id, slug=slug)
-        if "/" not in slug:
-            return (whole,)
-        raw = f"{pages}/{encode_path(slug)}"
-        return (raw, whole) if self._has_raw_slashes else (whole, raw)
 
     async def _write_page(
         self, method: Method, path: str, purpose: exchange.Purpose, body: bytes

@@ -199,7 +199,9 @@ class Trash:
                 entry = Trashed(
                     entry_id, self._wiki, path, why, now, size, file, is_file
                 )
-                _write_new(folder, RECORD, _record_of(entry), path)
+                when = moment.isoformat(timespec="seconds")
+                record = json.dumps(structs.asdict(entry) | {"when": when}, indent=1)
+                _write_new(folder, RECORD, record.encode("ascii"), path)
                 for way in (file, RECORD):
                     fsync_file(folder, way)
                 os.fsync(folder)
@@ -262,9 +264,11 @@ class Trash:
                 descriptor = safe_open.open_file(folder, RECORD, entry_id)
                 with safe_open.closing(descriptor):
                     content = os.read(descriptor, RECORD_BYTES_MAX)
-        except (OSError, FolderError):
+            entry = convert({**json.loads(content), "id": entry_id}, Trashed)
+        except (OSError, FolderError, ValueError, TypeError, ValidationError):
             return None
-        return _read_record(entry_id, content)
+        is_name = "/" not in entry.file and entry.file not in {"", ".", ".."}
+        return entry if is_name else None
 
     def _remove(self, entry_id: str, file: str) -> None:
         day, _, name = entry_id.partition("/")
@@ -310,18 +314,3 @@ def _write_new(folder: int, name: str, content: bytes, path: str) -> None:
     with safe_open.closing(descriptor):
         leave_to_owner(descriptor, folder)
         write_all(descriptor, content, path)
-
-
-def _record_of(entry: Trashed) -> bytes:
-    when = datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="seconds")
-    record = structs.asdict(entry) | {"when": when}
-    return json.dumps(record, indent=1).encode("ascii")
-
-
-def _read_record(entry_id: str, content: bytes) -> Trashed | None:
-    try:
-        entry = convert({**json.loads(content), "id": entry_id}, Trashed)
-    except (ValueError, TypeError, ValidationError):
-        return None
-    is_name = "/" not in entry.file and entry.file not in {"", ".", ".."}
-    return entry if is_name else None
