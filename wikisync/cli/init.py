@@ -258,8 +258,26 @@ def _plan(
     is_asked = questions is not None and given == Selection()
     rights, notes = questions.until(wikis) if questions and is_asked else wikis()
     folders = _folders(rights, options["folders"], questions)
+    if not folders:
+        raise errors.UsageError(
+            "no wiki is left for the workspace",
+            hint="name one with --project PATH or --group PATH",
+        )
     ids = {one.wiki.owner: one.wiki.id for one in rights}
-    config = _checked_config(section, folders, ids, root)
+    sections = tuple(
+        WikiSection(owner.kind, owner.full_path, name, ids[owner])
+        for owner, name in folders.items()
+    )
+    # read once as it will be read
+    config = parse_config(render_config(Config(section, sections)))
+    refuse_overlaps(root, [root / wiki.folder for wiki in config.wikis])
+    for wiki in config.wikis:
+        folder = root / wiki.folder
+        if folder.exists() and not folder.is_dir():
+            raise errors.FolderError(
+                f"{folder} is not a folder",
+                hint=f"give another: --folder {wiki.path}=NAME",
+            )
     return creating.Planned(
         root, service, config, rights, notes, creating.new_files(root, config), kept
     )
@@ -363,34 +381,6 @@ def _folders(
         elif questions is not None and len(owners) <= FOLDERS_ASKED_MAX:
             folders[owner] = questions.ask(f"Folder for {owner}", folders[owner])
     return folders
-
-
-def _checked_config(
-    section: ServiceSection,
-    folders: Mapping[WikiOwner, str],
-    ids: Mapping[WikiOwner, int],
-    root: Path,
-) -> Config:
-    """The configuration, read once as it will be read."""
-    if not folders:
-        raise errors.UsageError(
-            "no wiki is left for the workspace",
-            hint="name one with --project PATH or --group PATH",
-        )
-    wikis = tuple(
-        WikiSection(owner.kind, owner.full_path, name, ids[owner])
-        for owner, name in folders.items()
-    )
-    config = parse_config(render_config(Config(section, wikis)))
-    refuse_overlaps(root, [root / wiki.folder for wiki in config.wikis])
-    for wiki in config.wikis:
-        folder = root / wiki.folder
-        if folder.exists() and not folder.is_dir():
-            raise errors.FolderError(
-                f"{folder} is not a folder",
-                hint=f"give another: --folder {wiki.path}=NAME",
-            )
-    return config
 
 
 # -- the report ------------------------------------------------------------------

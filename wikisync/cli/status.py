@@ -13,7 +13,6 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.cli.options import (
     exclude_option,
@@ -248,29 +247,20 @@ async def _from_wiki(
         async def one(
             asked: tuple[WikiSection, frozenset[Slug] | None],
         ) -> Sequence[Shown]:
-            section, slugs = asked
-            named = None if slugs is None else opened.pages_of(section, slugs)
-            return await _of_wiki(opened, client, section, named)
+            section, named = asked
+            slugs = None if named is None else opened.pages_of(section, named)
+            wiki = await opened.synced(client, section)
+            options = CycleOptions(pages=slugs, folder=opened.match_of(section))
+            result = await run_cycle(wiki.cycle(options))
+            configured.refuse_unknown(section, unknown_of(wiki.known, [result], slugs))
+            names = {move.target: move.slug for move in result.plan.moves}
+            shown: list[Shown] = []
+            for action in result.plan.actions:
+                shown += await _of_action(wiki, action, names)
+            return shown
 
-        shown = await gather(wanted, one, in_flight=WIKIS_AT_ONCE)
-    return list(chain.from_iterable(shown))
-
-
-async def _of_wiki(
-    opened: OpenWorkspace,
-    client: Client,
-    section: WikiSection,
-    slugs: frozenset[Slug] | None,
-) -> list[Shown]:
-    wiki = await opened.synced(client, section)
-    options = CycleOptions(pages=slugs, folder=opened.match_of(section))
-    result = await run_cycle(wiki.cycle(options))
-    configured.refuse_unknown(section, unknown_of(wiki.known, [result], slugs))
-    names = {move.target: move.slug for move in result.plan.moves}
-    shown: list[Shown] = []
-    for action in result.plan.actions:
-        shown += await _of_action(wiki, action, names)
-    return shown
+        found = await gather(wanted, one, in_flight=WIKIS_AT_ONCE)
+    return list(chain.from_iterable(found))
 
 
 async def _of_action(

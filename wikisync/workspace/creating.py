@@ -119,8 +119,22 @@ def write_workspace(planned: Planned) -> None:
     with locked(private, f"the workspace {root}"):
         # another process may have made one while a person was asked
         refuse_folder(root, allows_network_disk=True)
-        with _undone_on_failure(planned, made, (lock,) if is_first else ()):
+        wanted = (*planned.written, *(private / name for name in MARKERS))
+        new = [path for path in wanted if not path.exists()]
+        new += [lock] if is_first else []
+        try:
             _write(planned)
+        except BaseException as exc:
+            for path in new:
+                with suppress(OSError):
+                    path.unlink()
+            for folder in made:
+                # one that somebody else put something into stays
+                with suppress(OSError):
+                    folder.rmdir()
+            if isinstance(exc, OSError):
+                raise folder_error("write", str(exc.filename or root), exc) from exc
+            raise
     agree_to_new(root, planned.config)
 
 
@@ -156,29 +170,6 @@ def _write(planned: Planned) -> None:
             temporary=private_folder(path.parent, TEMPORARY_FOLDER, private=private),
             modes=OWNERS if is_obeyed else PERSONS,
         )
-
-
-@contextmanager
-def _undone_on_failure(
-    planned: Planned, folders: Sequence[Path], files: Sequence[Path]
-) -> Iterator[None]:
-    """Take away what was not there before, and these, if the block fails."""
-    markers = (planned.root / PRIVATE_FOLDER / name for name in MARKERS)
-    new = (path for path in (*planned.written, *markers) if not path.exists())
-    files = (*files, *new)
-    try:
-        yield
-    except BaseException as exc:
-        for path in files:
-            with suppress(OSError):
-                path.unlink()
-        for made in folders:
-            # one that somebody else put something into stays
-            with suppress(OSError):
-                made.rmdir()
-        if isinstance(exc, OSError):
-            raise folder_error("write", str(exc.filename or planned.root), exc) from exc
-        raise
 
 
 # -- the token --------------------------------------------------------------------
