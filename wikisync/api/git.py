@@ -386,7 +386,16 @@ class AttachmentSource:
                             yield chunk
                         return
         if content is None:
-            content = await self._by_git(path, version)
+            assert self._repository is not None
+            try:
+                content = await self._repository.read(path, version)
+            except NoRepository as error:
+                raise errors.NotFound(
+                    f"cannot read attachment {path} of {self._wiki.owner}: the service"
+                    f" serves files to browsers only, and {error.message}",
+                    url=error.url,
+                    hint=error.hint,
+                ) from error
         for start in range(0, len(content), CHUNK_BYTES):
             yield content[start : start + CHUNK_BYTES]
 
@@ -444,18 +453,6 @@ class AttachmentSource:
         except (NoRepository, errors.Unavailable, errors.RateLimited) as error:
             log.info("%s is not compared with git: %s", path, error.message)
             return None
-
-    async def _by_git(self, path: AttachmentPath, version: str) -> bytes:
-        assert self._repository is not None
-        try:
-            return await self._repository.read(path, version)
-        except NoRepository as error:
-            raise errors.NotFound(
-                f"cannot read attachment {path} of {self._wiki.owner}: the service"
-                f" serves files to browsers only, and {error.message}",
-                url=error.url,
-                hint=error.hint,
-            ) from error
 
 
 # -- HEAD --------------------------------------------------------------------------

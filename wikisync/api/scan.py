@@ -133,7 +133,19 @@ class Scan(Struct):
                 "check whether a newer wikisync supports it",
             )
         if slug in self.formats:
-            self._note_twin(slug, page_format)
+            first = self.formats[slug]
+            if first is page_format:
+                # no repository has one path twice: this list is not what it should be
+                self.is_complete = False
+                self.fail("page-listed-twice", slug, "listed twice", "run it again")
+            else:
+                self.fail(
+                    "page-shadowed",
+                    slug,
+                    f"there are two pages of this name, {first} and {page_format};"
+                    f" only the {first} one is kept",
+                    "rename one of them in the wiki's git repository",
+                )
             return
         self.formats[slug] = page_format
         if record.wiki_page_meta_id is not None:
@@ -169,21 +181,6 @@ class Scan(Struct):
             slug or f"entry {entry.number} of the list of pages{title}",
             f"the service lists it wrongly: {entry.reason}",
             "save the page on the wiki again, or ask the administrator of the service",
-        )
-
-    def _note_twin(self, slug: model.Slug, page_format: model.Format) -> None:
-        first = self.formats[slug]
-        if first is page_format:
-            # no repository has one path twice: this list is not what it should be
-            self.is_complete = False
-            self.fail("page-listed-twice", slug, "listed twice", "run it again")
-            return
-        self.fail(
-            "page-shadowed",
-            slug,
-            f"there are two pages of this name, {first} and {page_format};"
-            f" only the {first} one is kept",
-            "rename one of them in the wiki's git repository",
         )
 
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from functools import partial
 
 from msgspec import Struct
 
@@ -37,13 +36,7 @@ from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import OpenWorkspace
-from wikisync.workspace.rights import (
-    Notify,
-    Service,
-    TokenRights,
-    check_token,
-    check_wikis,
-)
+from wikisync.workspace.rights import Notify, TokenRights, check_token, check_wikis
 from wikisync.workspace.sentences import OTHER_FOLDER, counted
 
 
@@ -241,7 +234,39 @@ async def check_there(
     for finding in token_findings(service.token, datetime.now(tz=UTC).date()):
         yield finding
 
-    of_wiki = partial(_check_wiki, opened, service, token, notify)
+    async def of_wiki(wiki: WikiSection) -> Sequence[Finding]:
+        is_project = wiki.kind == "project"
+        try:
+            async with Client(service.url, token, notify=notify) as client:
+                found = await find_wiki(opened.state, client, wiki)
+            paths = (str(found.id),)
+            selection = Selection(
+                paths if is_project else (), () if is_project else paths
+            )
+            rights, notes = await check_wikis(service, token, selection, notify)
+        except WikisyncError as error:
+            return [Finding.of(error, at=wiki.folder)]
+        name = wiki.folder
+        findings = [
+            Finding(Grade.LOOK, f"{name}: {problem.message}", problem.hint)
+            for problem in (*found.warnings, *found.notes)
+        ]
+        for one in rights:
+            grade = Grade.FINE if one.writes is not False else Grade.LOOK
+            step = "" if grade is Grade.FINE else "wikisync sync --pull downloads edits"
+            findings.append(Finding(grade, f"{name}: {one.sentence()}", step))
+        findings += [Finding(Grade.LOOK, f"{name}: {n.message}", n.hint) for n in notes]
+        known = opened.known(wiki).memory.capabilities
+        if formats := ", ".join(sorted(known.strips_front_matter_of)):
+            sentence = (
+                f"the service removes the front matter of {formats} pages; the file"
+            )
+            findings.append(Finding(Grade.FINE, f"{name}: {sentence} here keeps it"))
+        if not known.takes_empty:
+            sentence = "the service does not accept empty pages; they are held"
+            findings.append(Finding(Grade.FINE, f"{name}: {sentence}"))
+        return findings
+
     wikis = opened.workspace.config.wikis
     for findings in await gather(wikis, of_wiki, in_flight=WIKIS_AT_ONCE):
         for finding in findings:
@@ -278,39 +303,3 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
             f"the token ends in {counted(max(0, left), 'day')}",
             "create a new one before that",
         )
-
-
-async def _check_wiki(
-    opened: OpenWorkspace,
-    service: Service,
-    token: str | None,
-    notify: Notify,
-    wiki: WikiSection,
-) -> Sequence[Finding]:
-    is_project = wiki.kind == "project"
-    try:
-        async with Client(service.url, token, notify=notify) as client:
-            found = await find_wiki(opened.state, client, wiki)
-        paths = (str(found.id),)
-        selection = Selection(paths if is_project else (), () if is_project else paths)
-        rights, notes = await check_wikis(service, token, selection, notify)
-    except WikisyncError as error:
-        return [Finding.of(error, at=wiki.folder)]
-    name = wiki.folder
-    findings = [
-        Finding(Grade.LOOK, f"{name}: {problem.message}", problem.hint)
-        for problem in (*found.warnings, *found.notes)
-    ]
-    for one in rights:
-        grade = Grade.FINE if one.writes is not False else Grade.LOOK
-        step = "" if grade is Grade.FINE else "wikisync sync --pull downloads edits"
-        findings.append(Finding(grade, f"{name}: {one.sentence()}", step))
-    findings += [Finding(Grade.LOOK, f"{name}: {n.message}", n.hint) for n in notes]
-    known = opened.known(wiki).memory.capabilities
-    if formats := ", ".join(sorted(known.strips_front_matter_of)):
-        sentence = f"the service removes the front matter of {formats} pages; the file"
-        findings.append(Finding(Grade.FINE, f"{name}: {sentence} here keeps it"))
-    if not known.takes_empty:
-        sentence = "the service does not accept empty pages; they are held"
-        findings.append(Finding(Grade.FINE, f"{name}: {sentence}"))
-    return findings

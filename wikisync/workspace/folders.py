@@ -35,7 +35,7 @@ from wikisync.site import model
 from wikisync.site.build import build_site
 from wikisync.site.manifest import leave
 from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published, publish
-from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import BasePage
 from wikisync.workspace.configured import no_wiki, read_config, workspace_above
 from wikisync.workspace.page_files import markup_options
@@ -147,29 +147,22 @@ def know_again(
         for known in state.of_folder(folder):
             # what a sync records meanwhile must not be written over
             with known.together():
-                _rename_identities(known, files, moved)
+                base, names = known.base(), known.aliases()
+                owners = {page.local_identity: slug for slug, page in base.items()}
+                owners.pop("", None)
+                pages: list[BasePage] = []
+                for path, (before, now) in files.items():
+                    found, slug = parse_path(path), owners.get(before)
+                    if slug is None and path in moved and found is not None:
+                        slug = names.get(found[0], found[0])
+                    if slug is not None and slug in base:
+                        pages.append(replace(base[slug], local_identity=now))
+                known.refresh(pages)
                 for path, (before, after) in texts.items():
                     # links that a later rename changes back are no older copy
                     if found := parse_path(path):
                         slug = known.aliases().get(found[0], found[0])
                         known.remember_replaced(slug, before, after, time.time())
-
-
-def _rename_identities(
-    known: WikiState, files: Mapping[PagePath, tuple[str, str]], moved: Set[PagePath]
-) -> None:
-    base, names = known.base(), known.aliases()
-    owners = {page.local_identity: slug for slug, page in base.items()}
-    owners.pop("", None)
-    pages: list[BasePage] = []
-    for path, (before, now) in files.items():
-        found = parse_path(path)
-        slug = owners.get(before)
-        if slug is None and path in moved and found is not None:
-            slug = names.get(found[0], found[0])
-        if slug is not None and slug in base:
-            pages.append(replace(base[slug], local_identity=now))
-    known.refresh(pages)
 
 
 def _workspace_site(
