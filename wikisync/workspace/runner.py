@@ -337,9 +337,9 @@ class Runner:
                     await self._begin_next(group)
 
     def _is_at_rest(self) -> bool:
-        wikis = self.wikis.values()
         if self._working:
             return False
+        wikis = self.wikis.values()
         left = [wiki for wiki in wikis if wiki.waits_since() != float("inf")]
         return self.outage is not None or all(map(self.is_left_alone, left))
 
