@@ -81,6 +81,16 @@ def test_parser_that_was_closed_is_prepared_again() -> None:
             assert worker._process is not None
 
 
+def test_as_many_workers_are_prepared_as_are_named_and_no_more() -> None:
+    with closing(BoundedParser()) as parser:
+        parser.prepare()
+        parser.prepare(2)
+        one, other = parser._workers
+        for worker in (one, other):
+            with worker._lock:
+                assert worker._process is not None
+
+
 def test_page_may_have_less_time_than_the_parser_gives(parser: BoundedParser) -> None:
     page = Page(Slug("slow"), Format.REST, "a\n\n----\n\n" * 10_000)
     (parsed,) = parser.make_all([Wish(page, MarkupOptions(), seconds_max=0.1)])

@@ -15,7 +15,8 @@ from tests.support.archive import unpack
 from wikisync.core.model import Slug
 from wikisync.core.system.worker import Worker
 from wikisync.errors import SiteError
-from wikisync.site import rendering, search_writing, writers
+from wikisync.site import build, rendering, search_writing, writers
+from wikisync.site.index import BoundedReader
 from wikisync.site.output_place import Written
 from wikisync.site.pages import WikiPages
 from wikisync.site.writers import Answer
@@ -87,6 +88,30 @@ def test_processes_of_a_new_site_start_while_its_pages_are_composed(
     studio.add(MANY, "docs/two")
     studio.build()
     assert seen[0] < 80
+
+
+def test_all_that_read_a_large_new_wiki_start_while_it_is_looked_at(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+    prepare = BoundedReader.prepare
+
+    def prepared(reader: BoundedReader, count: int = 1) -> None:
+        begun.append(count)
+        prepare(reader, count)
+
+    monkeypatch.setattr(BoundedReader, "prepare", prepared)
+    monkeypatch.setattr(build, "usable_cores", lambda: 2)
+    monkeypatch.setattr(build, "MANY_PAGES", 3)
+    studio.start("-- a.md --\nx\n-- b.md --\nx\n")
+    assert 2 not in begun
+    folder = studio.add("-- a.md --\nx\n-- b.md --\nx\n-- c.md --\nx\n", "docs/new")
+    shutil.rmtree(studio.root / "cache")
+    studio.build()
+    assert begun.count(2) == 1
+    (folder / "a.md").write_text("y\n")
+    studio.build()
+    assert begun.count(2) == 1
 
 
 class Prepared(Worker[Answer]):

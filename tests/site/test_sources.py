@@ -54,6 +54,22 @@ def linked(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> Digest:
     return digest
 
 
+def test_pages_of_a_folder_are_counted_before_they_are_looked_at(
+    tmp_path: Path,
+) -> None:
+    folder = unpack("-- a.md --\nA\n-- b.md --\nB\n", tmp_path / "w")
+    counted: list[int] = []
+
+    def listed(pages: int) -> None:
+        counted.append(pages)
+        (folder / "b.md").unlink()
+
+    with open_cache(tmp_path / "cache") as cache:
+        wiki = sources.scan_wiki(wiki_source(folder), cache, listed=listed)
+    assert counted == [2]
+    assert list(wiki.pages) == ["a"]
+
+
 def test_pages_come_sorted_by_slug_with_their_digests(tmp_path: Path) -> None:
     folder = unpack("-- b.md --\nB\n-- a/c.org --\nC\n", tmp_path / "w")
     pages = scanned(folder).pages

@@ -83,11 +83,12 @@ class BoundedPages(Generic[MadeT]):
         self._idle: list[Worker[Answer]] = []
         """Those without a page; the last one is taken first."""
 
-    def prepare(self) -> None:
-        """Start a worker for the first page, beside what this process does."""
-        worker = self._taken()
-        worker.prepare()
-        self._idle.append(worker)
+    def prepare(self, count: int = 1) -> None:
+        """Start workers for the first pages, beside what this process does."""
+        workers = [self._taken() for _ in range(count)]
+        for worker in workers:
+            worker.prepare()
+        self._idle += workers
 
     def make_all(self, wishes: Sequence[Wish]) -> list[MadeT]:
         """What becomes of each page; of one over a limit, source with a notice.

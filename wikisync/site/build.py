@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wikisync.core.messages import Progress
+from wikisync.core.system.parallel import usable_cores
 from wikisync.errors import SiteError
 from wikisync.site import manifest
 from wikisync.site.addresses import wiki_prefix
@@ -30,6 +31,9 @@ from wikisync.site.theme import load_theme
 OBJECTS_PER_COLLECTION = 1_000_000
 """New ones of a single wiki, before circles of them are looked for: 50 ms at 10,000
 pages.  Of many wikis fewer: what each leaves would be a quarter of the memory."""
+
+MANY_PAGES = 500
+"""Of a new wiki are read by all processors."""
 
 
 def build_site(
@@ -70,8 +74,15 @@ def build_site(
         note = last.note
         if note is NO_NOTE:
             _reader().prepare()  # all pages need it: it starts meanwhile
+
+        def listed(pages: int) -> None:
+            """Start what reads many pages, which takes as long as to look at these."""
+            if note is NO_NOTE and pages >= MANY_PAGES:
+                _reader().prepare(usable_cores())
+
+        templates = options.page_templates
         scanned = [
-            scan_wiki(source, store, page_templates=options.page_templates)
+            scan_wiki(source, store, page_templates=templates, listed=listed)
             for source in sources
         ]
         made_by = program_fingerprint(), theme.fingerprint, options_text(options)

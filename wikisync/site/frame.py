@@ -31,7 +31,8 @@ _FROM_THE_RIGHT = ("R", "AL")
 
 def text_direction(text: str, usual: str) -> str:
     """``rtl`` or ``ltr``, whichever most letters of a text have; else the usual one."""
-    if text.isascii():
+    # many a text is shortened, by a sign without a direction
+    if text.replace("\u2026", "").isascii():
         return "ltr" if any(map(str.isalpha, text)) else usual
     letters = set(map(unicodedata.bidirectional, set(text)))
     if letters.isdisjoint(_FROM_THE_RIGHT):

@@ -303,8 +303,11 @@ def scan_wiki(
     *,
     page_templates: bool = False,
     now_ns: Callable[[], int] = time.time_ns,
+    listed: Callable[[int], object] = lambda _: None,
 ) -> ScannedWiki:
     """Look at a wiki's folder or copy; what cannot be read becomes a problem.
+
+    ``listed`` is told how many pages a folder has, before they are looked at.
 
     Raises:
         FolderError: The folder itself cannot be read.
@@ -315,6 +318,7 @@ def scan_wiki(
     patterns, _ = read_patterns(source.folder)
     index = _index(source, cache, now_ns)
     scanned = scan_pages(source.folder, patterns.takings_back, index.files, patterns)
+    listed(len(scanned.pages))
     problems = [*source.problems, *scanned.problems]
     pages: dict[model.Slug, SourcePage] = {}
     templates = pages if page_templates else {}
