@@ -130,7 +130,7 @@ class FolderIndex:
                 if known is not None and known.is_as(status):
                     return known
                 digest, size = hashlib.sha256(), 0
-                for chunk in read_chunks(descriptor, path, status.size):
+                for chunk in read_chunks(descriptor, path):
                     digest.update(chunk)
                     size += len(chunk)
         except (OSError, FolderError):

@@ -386,11 +386,10 @@ def _resolved(root: Path, path: str) -> str:
         ) from None
 
 
-def read_chunks(descriptor: int, path: str, size: int | None = None) -> Iterator[bytes]:
-    """The rest of an open file in pieces, for a file of any size, which can be told."""
+def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:
+    """The rest of an open file in pieces, for a file of any size."""
     # a buffer is made for all that is asked for, also where the file is small
-    size = os.fstat(descriptor).st_size if size is None else size
-    room = min(CHUNK_BYTES, max(size + 1, 4096))
+    room = min(CHUNK_BYTES, max(os.fstat(descriptor).st_size + 1, 4096))
     with folder_errors("read", path):
         while chunk := os.read(descriptor, room):
             yield chunk

@@ -452,9 +452,9 @@ def settle(
     index = _index(wiki.source, cache, now_ns)
     for path, state in linked.items():
         index.note(path, state)
-    for path, state in list(index.files.items()):
-        if not state.is_settled:
-            found = _look(wiki.source.folder, index, path)
+    with suppress(FolderError), _folders(wiki.source.folder) as folders:
+        for path, state in list(index.files.items()):
+            found = None if state.is_settled else index.look(folders, path)
             if found and state.page:
                 page = replace(state.page, digest=found.digest)
                 index.note(path, replace(found, page=page))
