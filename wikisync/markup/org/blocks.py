@@ -27,6 +27,10 @@ DROPPED_DRAWERS = frozenset({"PROPERTIES"})
 """The service shows what any other drawer holds, the log of a task too."""
 EXPORTS = re.compile(r":exports\s+(\w+)")
 RESULTS = frozenset({"results", "both"})
+FRAMES = {
+    "quote": ("<blockquote>", "</blockquote>"),
+    "center": ('<div align="center">', "</div>"),
+}
 LONE_PICTURE = re.compile(r"<p><img [^<>]*></p>")
 COUNTER = re.compile(r"^\[@([0-9]{1,6})\]\s*")
 FOOTNOTE = re.compile(r"^\[fn:([\w-]+)\]\s*")
@@ -45,6 +49,8 @@ class Blocks:
         self._keeps_breaks = inline.settings.is_on("\\n", default=False)
         self._shows_results = False
         """Whether results that follow are those of code that exports them."""
+        self._frames: list[tuple[str, int]] = []
+        """Name and index of each frame that is open where its headline's lines end."""
 
     def write(self, lines: Sequence[str], depth: int = 0) -> None:
         """Write the blocks of some lines."""
@@ -64,6 +70,11 @@ class Blocks:
             if captions:
                 self._caption(start, " ".join(captions))
                 captions.clear()
+
+    def drop_frames(self) -> None:
+        """Take out the frames that nothing on the page has closed."""
+        for _, index in self._frames:
+            self.html[index] = ""
 
     def _caption(self, start: int, text: str) -> None:
         """Put a caption on the table, code or picture written last."""
@@ -107,6 +118,12 @@ class Blocks:
         line = reader.line
         if grammar.LOOSE.match(line):
             reader.at += 1
+            if (
+                depth == 0
+                and self._frames
+                and line.split()[0].lower() == (f"#+end_{self._frames[-1][0]}")
+            ):
+                self.html.append(FRAMES[self._frames.pop()[0]][1])
             return True
         if begin := grammar.BEGIN.match(line):
             return self._write_block(reader, begin, depth)
@@ -152,6 +169,10 @@ class Blocks:
         end = reader.block_end(name)
         if end is None:
             reader.at += 1
+            if depth == 0 and name in FRAMES:
+                # the service sees no headline that parts a frame
+                self._frames.append((name, len(self.html)))
+                self.html.append(FRAMES[name][0])
             return True
         content = list(reader.lines[reader.at + 1 : end])
         reader.at = end + 1
@@ -171,21 +192,13 @@ class Blocks:
                 self._write_verse(content)
             case _ if depth >= DEPTH_MAX:
                 self._write_code(undented(content))
-            case "quote":
-                self._write_inside("<blockquote>", content, "</blockquote>", depth)
-            case "center":
-                self._write_inside('<div align="center">', content, "</div>", depth)
             case _:
                 # The service drops what it has no name for; Org shows it.
-                self._write_inside("<div>", content, "</div>", depth)
+                opened, closed = FRAMES.get(name, ("<div>", "</div>"))
+                self.html.append(opened)
+                self.write(content, depth + 1)
+                self.html.append(closed)
         return True
-
-    def _write_inside(
-        self, opened: str, content: Sequence[str], closed: str, depth: int
-    ) -> None:
-        self.html.append(opened)
-        self.write(content, depth + 1)
-        self.html.append(closed)
 
     def _write_source(self, content: list[str], parameters: str) -> None:
         exports = EXPORTS.search(parameters)

@@ -79,6 +79,7 @@ class _Page:
             html.append(self._heading_html(headline))
             if has_body:
                 self._blocks.write(headline.body)
+        self._blocks.drop_frames()
         self._write_notes()
         if page_id:
             # a heading that begins the page names it, and stays the first
