@@ -21,11 +21,16 @@ from wikisync.errors import FolderError
 from wikisync.sync.base.state import State
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.reconcile import changed_pages, reconcile
-from wikisync.sync.run.deciding import decide_cycle, is_at_rest
+from wikisync.sync.run.deciding import are_alike, decide_cycle, is_at_rest
 from wikisync.sync.run.parts import Cycle, CycleOptions, FolderMatch
 
 HOME = Slug("home")
 PAGES = {"home": "one\ntwo\n", "other": "other\n"}
+NUMBERS = "".join(f"{number:06}" for number in range(100_000, 117_000))
+LETTERS = "".join(
+    NUMBERS.translate(str.maketrans("0123456789", ten))
+    for ten in ("abcdefghij", "klmnopqrst")
+)
 
 
 @pytest.fixture
@@ -198,3 +203,24 @@ def test_any_difference_on_one_side_is_for_the_table(
     for here, there in ((changed(), SEEN), (SEEN, changed())):
         found = changed_pages(BASE, here, there)
         assert not is_at_rest(BASE, here, there, found)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "is_alike"),
+    [
+        ("abcdefghijkl", "mnopqrstuvwx", False),
+        ("abcdefghijk", "mnopqrstuvwx", True),
+        ("abcdefghijkl", "--- a-b / mn", True),
+        ("", "abcdefghijklmnop", False),
+        # 14 pieces, of which 7 and 6 are in the longer text
+        ("abcdefghijklmnopqrstu", "abcdefghijklmn" + "0123456789" * 2, True),
+        ("abcdefghijklmnopqrstu", "abcdefghijklm" + "0123456789" * 2, False),
+        ("a-b-c-d-e-f-g-h-i-j-k-l", "a b\nc d e f\tg h, i j k l!", True),
+        # what follows 100,000 letters is not compared
+        (NUMBERS + LETTERS, NUMBERS + LETTERS.upper(), True),
+    ],
+)
+def test_texts_are_alike_where_half_of_the_shorter_one_is_in_the_other(
+    text: str, other: str, is_alike: bool
+) -> None:
+    assert are_alike(text, other) == are_alike(other, text) == is_alike
