@@ -14,6 +14,7 @@ import importlib
 import multiprocessing
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from threading import Lock
 from typing import Any
 
@@ -582,9 +583,10 @@ def is_missed(guard: Guard, *, off: bool = True) -> tuple[bool, float]:
         off: Switch it off; False to see that the proof passes with it.
     """
     started = time.perf_counter()
-    with NamedTemporaryFile() as said:
+    with NamedTemporaryFile() as said, TemporaryDirectory() as place:
+        switched = guard.name if off else ""
         process = FORKS.Process(
-            target=_prove, args=(guard.name if off else "", guard.proof, said.name)
+            target=_prove, args=(switched, guard.proof, said.name, place)
         )
         with ONE_THREAD:
             process.start()
@@ -597,8 +599,10 @@ def is_missed(guard: Guard, *, off: bool = True) -> tuple[bool, float]:
     return process.exitcode == 1, time.perf_counter() - started
 
 
-def _prove(guard: str, proof: str, said: str) -> None:
+def _prove(guard: str, proof: str, said: str, place: str) -> None:
     """Run a proof in this new process, and end it with the exit code of pytest."""
+    # a fork ends without what would clear this at the end of a process
+    tempfile.tempdir = place
     output = os.open(said, os.O_WRONLY)
     os.dup2(output, 1)
     os.dup2(output, 2)
