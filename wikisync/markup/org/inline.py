@@ -205,9 +205,11 @@ class _Scan:
             case "dollar":
                 return self._read_dollar(found)
             case "entity":
-                name = found[0].removesuffix("{}").removeprefix("\\")
+                whole = found[0].removesuffix("{}").removeprefix("\\")
+                name = whole if whole in ENTITIES else whole.rstrip("0123456789")
                 sign = ENTITIES.get(name) if self._inline.has_entities else None
-                return None if sign is None else (escape(sign), found.end())
+                end = found.end() if name == whole else found.start() + len(name) + 1
+                return None if sign is None else (escape(sign), end)
             case "snippet":
                 return self._read_snippet(found)
             case "macro":
