@@ -7,6 +7,7 @@ like a page but cannot be one is a problem.  Lock files show which pages are ope
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -406,16 +407,13 @@ def _is_repository(folder: int) -> bool:
     A clone or a work tree of its own would come to the wiki as a second copy of what is
     in it; a submodule is a part of the work tree around it, and so of the wiki.
     """
-    try:
-        os.stat(".git/HEAD", dir_fd=folder)
-    except NotADirectoryError:
+    with suppress(OSError, FolderError):
         try:
+            os.stat(".git/HEAD", dir_fd=folder)
+        except NotADirectoryError:
             return b"/modules/" not in read_file(folder, ".git", ".git")
-        except (OSError, FolderError):
-            return False
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _stub_at(entry: os.DirEntry[str]) -> ignore.Stub | None:
