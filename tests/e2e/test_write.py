@@ -409,6 +409,18 @@ async def test_a_red_link_creates_its_page_by_keyboard(author: Author) -> None:
     assert sorted(one.name for one in plans) == ["last.md", "next.md"]
 
 
+async def test_a_red_link_creates_its_page_in_a_site_of_another_language(
+    chromium: Browser, desk: Desk
+) -> None:
+    desk.set(lang="fr")
+    async with writing(chromium, desk) as author:
+        await author.page.goto(author.url)
+        link = author.page.get_by_role("button", name="a plan")
+        assert "cette page n’existe pas" in (await link.get_attribute("title") or "")
+        await link.click()
+        await author.dialog("Create plans/next.md").wait_for()
+
+
 async def test_a_page_is_renamed_with_its_links_and_followed(
     author: Author, other: Author
 ) -> None:
