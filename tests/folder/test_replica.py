@@ -68,9 +68,13 @@ async def test_pages_written_side_by_side_are_all_there(replica: FolderReplica) 
 async def test_hostile_slugs_stay_inside(tmp_path: Path) -> None:
     replica = folder_replica(tmp_path / "wiki")
     (tmp_path / "wiki").mkdir()
-    slugs = ["../../etc/x", "/abs", "a/../../b", ".git/config", "uploads/x", "CON"]
-    await replica.write_pages([(page(slug), None) for slug in slugs])
-    assert set((await replica.snapshot()).pages) == set(slugs)
+    slugs = ["../../etc/x", "/abs", "a/../../b", ".git/config", "CON"]
+    await replica.write_pages([(page(slug), None) for slug in [*slugs, "uploads/x"]])
+    found = await replica.snapshot()
+    # neither a wiki nor a folder has pages below the folder of attachments
+    assert set(found.pages) == set(slugs)
+    assert found.ignored == {Slug("uploads/x")}
+    assert (tmp_path / "wiki/%75ploads/x.md").exists()
     assert set(names_in(tmp_path)) == {"wiki", "wiki.own"}
 
 
