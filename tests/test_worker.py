@@ -12,6 +12,7 @@ import pytest
 
 from wikisync.core.decoding import json_decoder
 from wikisync.core.system.child import read_frame, read_frames, write_frame
+from wikisync.core.system.parallel import finish
 from wikisync.core.system.processes import Child, python_worker, start_worker
 from wikisync.core.system.worker import (
     MORE,
@@ -53,6 +54,12 @@ def worker() -> Iterator[Worker[Told]]:
     worker = made()
     yield worker
     worker.end()
+
+
+async def beside_the_loop(worker: Worker[Told], job: str) -> Told:
+    """An answer as the service waits for it."""
+    asking = asyncio.get_running_loop().run_in_executor(None, worker.ask, job)
+    return await finish(asking, worker.break_off)
 
 
 def process_of(worker: Worker[Told]) -> Child:
@@ -186,20 +193,20 @@ def test_interrupt_of_the_terminal_is_for_the_parent(worker: Worker[Told]) -> No
 
 async def test_job_beside_the_event_loop_ends_with_its_caller() -> None:
     worker = made()
-    await worker.ask_async("count")
+    await beside_the_loop(worker, "count")
     process = process_of(worker)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
-            await worker.ask_async("sleep")
+            await beside_the_loop(worker, "sleep")
     assert process.poll() == -signal.SIGKILL
     with pytest.raises(WorkerNotStarted):
-        await worker.ask_async("count")
+        await beside_the_loop(worker, "count")
 
 
 async def test_caller_may_leave_before_the_process_is_there() -> None:
     worker = made()
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(worker.ask_async("sleep"))
+        task = group.create_task(beside_the_loop(worker, "sleep"))
         await asyncio.sleep(0)
         task.cancel()
     assert worker._process is None

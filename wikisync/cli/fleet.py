@@ -161,7 +161,7 @@ def init(
             )
     selection.check()
     address = ServiceAddress.parse(url)
-    service, selection = str(address).rstrip("/"), selection.named(address)
+    service, selection = str(address), selection.named(address)
     given["title"] = given["title"] or urlsplit(service).hostname or service
     settings = Settings(service, selection, fleet=secrets.token_hex(4), **given)
 

@@ -53,7 +53,7 @@ async def find_target(url: str, notify: Notify = None) -> Target:
     # it may be that of the service itself, unless it leads to a page there
     whole = [] if "/-/" in bare else [(bare, "")]
     for service, path in (*whole, *addresses_in(bare)):
-        root = str(ServiceAddress.parse(service)).rstrip("/")
+        root = str(ServiceAddress.parse(service))
         if await probe(root, notify) is not None:
             return Target(root, path)
     raise errors.UsageError(

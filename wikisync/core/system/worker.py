@@ -12,7 +12,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import IO, Generic, TypeVar
 
@@ -20,7 +19,6 @@ import msgspec
 
 from wikisync.core.system import processes
 from wikisync.core.system.child import FRAME_BYTES_MAX, READY, read_frame, write_frame
-from wikisync.core.system.parallel import finish
 
 START_SECONDS_MAX = 120.0
 """For loading the program, on a machine that is busy with other things."""
@@ -141,17 +139,6 @@ class Worker(Generic[AnswerT]):
             threading.Thread(target=start, daemon=True).start()
         except RuntimeError:  # no thread is left: the first job starts the process
             self._lock.release()
-
-    async def ask_async(self, job: object) -> AnswerT:
-        """The same beside the event loop; cancelled, process and worker are done."""
-        import asyncio  # a build of pages needs no event loop
-
-        # the loop's own threads are few, and a job may take minutes
-        thread = ThreadPoolExecutor(1)
-        loop = asyncio.get_running_loop()
-        answer = loop.run_in_executor(thread, self.ask, job)
-        thread.shutdown(wait=False)
-        return await finish(answer, self.break_off)
 
     def end(self, seconds: float = 0.0) -> None:
         """End the process, by itself if it gets seconds; a later job starts another."""
