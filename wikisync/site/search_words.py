@@ -72,7 +72,7 @@ _LEVEL = 4
 """Higher ones take twice as long for a twentieth less."""
 _WINDOW_BITS = -13
 """Raw deflate; a text is seldom longer than this window of 8 KiB."""
-_MEMORY_LEVEL = 6
+_MEMORY_LEVEL = 8
 
 _TEXTS = json_decoder(list[str])
 
