@@ -4,6 +4,8 @@ import io
 import logging
 import os
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -213,7 +215,23 @@ def test_error_of_no_file_names_none(
     # a folder that was opened has a number
     monkeypatch.setattr("wikisync.cli.main._run", lambda *_: os.scandir(1 << 30))
     assert main(["--help"]) == 1
-    assert "error: standard input is closed\nhint: start it" in capsys.readouterr().err
+    assert capsys.readouterr().err == "error: Bad file descriptor\n"
+
+
+def test_current_folder_that_was_removed_is_named(tmp_path: Path) -> None:
+    command = 'rmdir "$PWD" && exec "$@"'
+    program = [sys.executable, "-P", "-m", "wikisync", "check"]
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", *program],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: cannot use .: it does not exist\nhint: check the path\n",
+    )
 
 
 @pytest.mark.parametrize(

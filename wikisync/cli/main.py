@@ -3,6 +3,7 @@
 ``--help`` prints from the table, so that nothing heavy is imported for it.
 """
 
+import errno
 import importlib
 import os
 import sys
@@ -186,8 +187,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(ExitCode.FAILED)
     except OSError as error:
         # the last net: a full disk behind stdout, whatever no module translated
-        # a descriptor is a number
-        path = "" if isinstance(error.filename, int) else error.filename or ""
+        # a descriptor is a number; only what asks for the current folder names none
+        is_here = error.filename is None and error.errno == errno.ENOENT
+        path = "." if is_here else error.filename or ""
+        path = "" if isinstance(path, int) else path
         named = folder_error("use", os.fsdecode(path), error)
         words = named.message.removeprefix("cannot use : ")
         console.error(named if path else WikisyncError(words, hint=named.hint))

@@ -8,6 +8,7 @@ with no-follow, and made the same way.  Every ``OSError`` below a folder becomes
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -43,10 +44,6 @@ _WORDS = {
     errno.EMFILE: ("too many open files", "raise the limit with ulimit -n"),
     errno.EXDEV: ("it is on another disk than its folder", "keep both on one disk"),
     errno.ENOENT: ("it does not exist", "check the path"),
-    errno.EBADF: (
-        "standard input is closed",
-        "start it from a program or terminal that is connected to its input",
-    ),
 }
 
 REMOVED_HINT = (
@@ -61,10 +58,21 @@ WHOLE_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 def folder_error(doing: str, path: str, exc: OSError) -> FolderError:
     """What a person reads instead of an ``OSError``."""
     words, hint = _WORDS.get(exc.errno or 0, (exc.strerror or str(exc), None))
+    if exc.errno == errno.EBADF and not _has_input():
+        words = "standard input is closed"
+        hint = "start it from a program or terminal that is connected to its input"
     if exc.errno == errno.EACCES and (user := _other_owner(Path(path))) is not None:
         hint = f"it belongs to another user (uid {user}): run this command as that user"
         hint += ", or use a folder of your own"
     return FolderError(f"cannot {doing} {path}: {words}", path=path, hint=hint)
+
+
+def _has_input() -> bool:
+    """Whether standard input can be read; it was opened to write if it was closed."""
+    try:
+        return fcntl.fcntl(0, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY
+    except OSError:
+        return False
 
 
 @contextmanager
