@@ -198,6 +198,22 @@ async def test_a_wiki_that_begins_to_tell_its_history_did_not_go_back(
     assert copies.here.texts()["page1"] == "edited\n"
 
 
+@pytest.mark.parametrize("change", ["renamed", "removed"])
+async def test_a_history_that_is_known_late_is_noted_with_any_change(
+    state: State, change: str
+) -> None:
+    copies = Told(state, PAGES)
+    await copies.rest()
+    assert copies.known.memory.head == ""
+    if change == "renamed":
+        copies.there.put("page1-new", copies.there.texts()["page1"])
+    copies.there.remove("page1")
+    copies.commit()
+    await copies.rest()
+    assert "page1" not in copies.here.texts()
+    assert copies.known.memory.head == copies.there.commits[-1]
+
+
 async def test_a_page_that_goes_while_it_is_read_ends_no_cycle(copies: Told) -> None:
     copies.there.gives_texts = False
     copies.there.put("other", "another page\n")

@@ -378,7 +378,9 @@ class _Run:
                 return
         plan, base = decided.plan, known.base()
         is_sent = any(isinstance(one, actions.RemoteWrite) for one in plan.actions)
-        if not (is_sent or tally.pulled or decided.head or is_first):
+        moved = is_sent or tally.pulled or tally.renamed or tally.removed
+        # what is renamed or removed here asked already, if a commit was known
+        if not (moved or decided.head or is_first):
             return
         # a page may have been read as it was after that question
         is_later = any(
