@@ -229,8 +229,11 @@ def _run_create(
     chosen = Format(page_format) if page_format else Format.MARKDOWN
     if given["front_matter_title"]:
         text = _without_title(title, text)
-    new = title, text, chosen
-    page = _ask(connection, lambda wiki: wiki.create_page(*new, **given))
+
+    def create(wiki: Wiki) -> Awaitable[WikiPageRecord]:
+        return wiki.create_page(title, text, chosen, **given)
+
+    page = _ask(connection, create)
     report(connection, page, f"created page {page.slug} of {connection.owner}")
 
 

@@ -194,8 +194,9 @@ def build(
     has_site = output or publishes or not books.files
     target = (output or folders.site_folder(shown, config)) if has_site else None
     with console.progress() as progress:
-        given = shown, config, target, progress
-        built = folders.build(*given, books=books, publishes=publishes, **how)
+        built = folders.build(
+            shown, config, target, progress, books=books, publishes=publishes, **how
+        )
     report, problems = built.report, built.problems
     show_problems(console, problems, report.notes)
     if console.as_json:

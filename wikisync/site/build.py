@@ -199,6 +199,12 @@ def checked_sources(
 def _report(
     note: BuildNote, scanned: Sequence[ScannedWiki], changes: Changes
 ) -> BuildReport:
-    counts = note.pages, changes.written, changes.unchanged, changes.removed
-    found = note.problems, note.broken_links, folder_notes(scanned)
-    return BuildReport(*counts, *found)
+    return BuildReport(
+        pages=note.pages,
+        written=changes.written,
+        unchanged=changes.unchanged,
+        removed=changes.removed,
+        problems=note.problems,
+        broken_links=note.broken_links,
+        notes=folder_notes(scanned),
+    )

@@ -168,9 +168,14 @@ def site_context(
 
 
 def _reference(wiki: PublishedWiki) -> contexts.WikiRef:
-    owner, url = wiki.owner, wiki.prefix + layout.INDEX_PAGE
-    named = wiki.title, owner.kind, owner.full_path
-    return contexts.WikiRef(*named, url, wiki.visibility, wiki.description)
+    return contexts.WikiRef(
+        title=wiki.title,
+        kind=wiki.owner.kind,
+        full_path=wiki.owner.full_path,
+        url=wiki.prefix + layout.INDEX_PAGE,
+        visibility=wiki.visibility,
+        description=wiki.description,
+    )
 
 
 def wiki_context(

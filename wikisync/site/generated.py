@@ -199,10 +199,11 @@ class GeneratedPages:
         items = []
         for one in report.wanted:
             pages = (ItemKey(one.wiki, slug) for slug in one.pages[:SOURCES_MAX])
-            linking, count = tuple(map(self._refer, pages)), len(one.pages)
-            name, wiki = titles.shortened(one.slug, titles.LINK_CHARS_MAX), one.wiki
             it = contexts.ListingItem(
-                name, None, self._name(wiki), "", count, "", linking
+                titles.shortened(one.slug, titles.LINK_CHARS_MAX),
+                wiki=self._name(one.wiki),
+                count=len(one.pages),
+                sources=tuple(map(self._refer, pages)),
             )
             items.append(it)
         yield from self._list(layout.WANTED_PAGE, "wanted", "wanted", items, self._only)

@@ -575,10 +575,12 @@ class SiteWriting:
             for path, state in sorted(scanned.loose.seen.items())
         )
         note = BuildNote(
-            inputs if is_whole else b"",
-            pages + sum(wiki.pages for wiki in self._kept),
-            (*self._problems, *changes.problems),
-            *(self._broken_links, linked, self._retry_at),
+            inputs=inputs if is_whole else b"",
+            pages=pages + sum(wiki.pages for wiki in self._kept),
+            problems=(*self._problems, *changes.problems),
+            broken_links=self._broken_links,
+            linked=linked,
+            retry_at=self._retry_at,
         )
         # those that were read as they were scanned
         sound = [one.source.owner.full_path for one in self._scanned if not one.missed]

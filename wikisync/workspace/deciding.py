@@ -164,13 +164,14 @@ class WorkspaceDecisions(Struct, frozen=True):
         decision = Decision.APPROVED if is_approved else Decision.REFUSED
         with self._opened(owner) as (opened, section):
             known = opened.known(section)
-            wanted = batch, Decision.WAITING
-            waits = (
-                one for one in known.memory.batches if (one.id, one.decision) == wanted
-            )
-            if (found := next(waits, None)) is None:
+            waits = {
+                one.id: one
+                for one in known.memory.batches
+                if one.decision is Decision.WAITING
+            }
+            if batch not in waits:
                 raise NotFound(f"no batch {batch} is waiting for approval")
-            note_decision(known, found, decision)
+            note_decision(known, waits[batch], decision)
         return f"{decision}; {self._when()}"
 
     def _when(self) -> str:

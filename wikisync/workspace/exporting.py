@@ -83,8 +83,12 @@ def export_wikis(request: ExportRequest, credentials: Credentials) -> Exported:
     check_books(request.books)
     client, selection = credentials.open_selected(request.url, request.selection)
     published = published_wikis(output) if output else ()
-    held, service = [wiki for wiki in published if wiki.pages], str(client.address)
-    keeping = Keeping(held, service, request.replaces, request.allow_emptying)
+    keeping = Keeping(
+        [wiki for wiki in published if wiki.pages],
+        str(client.address),
+        replaces=request.replaces,
+        allow_emptying=request.allow_emptying,
+    )
     keeping.refuse_without_token(client, is_anonymous=request.is_anonymous)
     site = request.site
     # without options, the build reads the theme that came with this program soon enough

@@ -375,8 +375,9 @@ def after_publishing(shown: ShownFolder, config: Config | None) -> Mapping[str, 
     refuse_unagreed(
         shown.workspace, config, os.environ, keys={"site.after", "site.bucket"}
     )
-    words, workspace = config.site.after, shown.workspace
-    after = AfterCommand(words, workspace, os.environ) if words else None
+    after = None
+    if words := config.site.after:
+        after = AfterCommand(words, shown.workspace, os.environ)
     return {"bucket": config.site.bucket, "after": after}
 
 

@@ -302,7 +302,13 @@ class Mirroring:
         source = WikiSource(
             **wiki.info, folder=place, problems=found, copy=noted.number
         )
-        return PulledWiki(source, noted.count, step.written, step.removed, step.fetched)
+        return PulledWiki(
+            source,
+            pages=noted.count,
+            written=step.written,
+            removed=step.removed,
+            attachments=step.fetched,
+        )
 
     async def _doubt(self, wiki: FoundWiki) -> None:
         """A wiki changed and its project did not: ask whether it still says so."""

@@ -39,8 +39,8 @@ def bad_front_matter(
     if more := len(found[NAMED_MAX:]):
         message = f"{more} more pages were sent with bad front matter"
         step = f"to list them, run: {errors.command_line('check', section.folder)}"
-        about = ("front-matter-more", str(section.owner), message, step)
-        yield Problem(*about, is_note=True)
+        owner = str(section.owner)
+        yield Problem("front-matter-more", owner, message, step, is_note=True)
 
 
 def old_links(

@@ -119,9 +119,9 @@ def _renamed(
     desk = WikiDesk(opened.folder_of(section), opened.workspace.private)
     notes = [old_links(desk, section, *one) for one in moves[:RENAMES_COUNTED_MAX]]
     if more := len(moves[RENAMES_COUNTED_MAX:]):
-        what = f"{counted(more, 'more page')} renamed"
-        about = ("links-to-old-name", str(section.owner), what, RENAMED_STEP)
-        notes.append(Problem(*about, is_note=True))
+        owner, what = str(section.owner), f"{counted(more, 'more page')} renamed"
+        note = Problem("links-to-old-name", owner, what, RENAMED_STEP, is_note=True)
+        notes.append(note)
     return tuple(one for one in notes if one)
 
 
@@ -187,8 +187,9 @@ async def _each(
 
     async def is_run(works: Sequence[_OneSync]) -> bool:
         with messages.progress() as progress:
-            given = works, client, progress, "sync wikis"
-            runner = await Runner.to_rest(*given, waits=request.waits)
+            runner = await Runner.to_rest(
+                works, client, progress, "sync wikis", waits=request.waits
+            )
         for work in works:
             work.end(runner.wikis[work.name], runner.outage)
         return runner.outage is None

@@ -69,8 +69,11 @@ def python_worker(
         if Path(place).is_absolute()
         and (place == parent or Path(place).resolve() != here)
     ]
-    package, memory = str(_PACKAGE), memory_bytes_max
-    start = {"package": package, "path": path, "memory_bytes_max": memory}
+    start = {
+        "package": str(_PACKAGE),
+        "path": path,
+        "memory_bytes_max": memory_bytes_max,
+    }
     # isolated mode reads none of the variables that say the same
     modes = ["-I", "-X", "utf8", *(["-B"] if sys.dont_write_bytecode else [])]
     return [sys.executable, *modes, _BEGIN, json.dumps(start), str(target), *words]
