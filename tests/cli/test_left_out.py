@@ -78,6 +78,28 @@ async def test_work_tree_of_git_is_not_uploaded(cloned: Cloned) -> None:
     assert (await cloned.wiki())["copy/home.md"] == "text\n"
 
 
+async def test_pages_of_a_folder_that_becomes_a_repository_stay_on_the_wiki(
+    cloned: Cloned,
+) -> None:
+    cloned.write("team/notes.md", "text\n")
+    cloned.write("team/more.md", "text of more\n")
+    assert (await cloned.run("sync")).code == 0
+    before = await cloned.wiki()
+    cloned.write("team/.git/HEAD", "ref: refs/heads/main\n")
+    cloned.write("team/notes.md", "edited\n")
+    for _ in range(4):
+        ran = await cloned.run("sync", "--wait")
+        assert (ran.code, await cloned.wiki()) == (3, before)
+        assert "warning: handbook/team: git has a repository of its own" in ran.err
+    await cloned.edit({"team/more": "edited there\n"})
+    assert (await cloned.run("sync")).code == 3
+    assert cloned.read("team/more.md") == "text of more\n"
+    (cloned.folder / "team/.git/HEAD").unlink()
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.read("team/more.md") == "edited there\n"
+    assert (await cloned.wiki())["team/notes.md"] == "edited\n"
+
+
 async def test_status_and_doctor_name_folders_of_programs(cloned: Cloned) -> None:
     (cloned.folder / "@eaDir").mkdir()
     (cloned.folder / "team/@eaDir").mkdir()
