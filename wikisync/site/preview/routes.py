@@ -159,6 +159,27 @@ class TickWish(Wish, frozen=True):
     """That the page is shown with and no file holds: nothing is written."""
 
 
+WISHES: Mapping[str, msgspec.json.Decoder[Any]] = {
+    "source": json_decoder(LinkWish),
+    "draft": json_decoder(DraftWish),
+    "save": json_decoder(SaveWish),
+    "create": json_decoder(CreateWish),
+    "rename": json_decoder(RenameWish),
+    "delete": json_decoder(DeleteWish),
+    "restore": json_decoder(Wish),
+    "names": json_decoder(LinkWish),
+    "edit": json_decoder(Wish),
+    "tick": json_decoder(TickWish),
+    "file": json_decoder(FileWish),
+    "decide": json_decoder(BatchWish),
+    "settle": json_decoder(SettleWish),
+    "back": json_decoder(BackWish),
+    "state": json_decoder(Wish),
+    "clash": json_decoder(Wish),
+    "earlier": json_decoder(EarlierWish),
+}
+"""What is asked, by the last part of the address; ``WriteRoutes`` answers each in a
+method of that name.  Nothing else of it can be asked for."""
 _READS = frozenset({"state", "clash", "earlier"})
 
 
@@ -230,9 +251,9 @@ class WriteRoutes(Struct, frozen=True):
             "bytes_max": FILE_BYTES_MAX,
         }
 
-    async def _beginning(self, asked: LinkWish) -> object:
+    async def _beginning(self, wish: LinkWish) -> object:
         """What a page that is not there may begin with."""
-        page = await self._new_page(asked.at, asked.href)
+        page = await self._new_page(wish.at, wish.href)
         trashed = await finish_in_thread(self._desk(page).has_trashed, page.path)
         address = await self._in_thread(self._site.address_of, page.wiki, page.path)
         return {
@@ -428,15 +449,6 @@ class WriteRoutes(Struct, frozen=True):
         await self._refresh(names)
         address = await self._in_thread(self._site.address_of, page.wiki, path)
         return {"file": path, "address": address}
-
-
-WISHES: Mapping[str, msgspec.json.Decoder[Any]] = {
-    name[1:]: json_decoder(act.__annotations__["wish"])
-    for name, act in vars(WriteRoutes).items()
-    if "wish" in getattr(act, "__annotations__", ())
-}
-"""What is asked, by the last part of the address: each method that takes a wish answers
-one."""
 
 
 def file_path(name: str, content: bytes) -> str:
