@@ -150,9 +150,6 @@ class SiteManifest(ManifestHead, frozen=True, kw_only=True):
     files: tuple[ManifestFile, ...]
 
 
-_FILES = b'\n],"files":[\n'
-HEAD_BYTES = 4 * 1024 * 1024
-"""Of the manifest, in which its head is sought: all of it may have a hundred."""
 HeadT = TypeVar("HeadT", bound=ManifestHead)
 _HEADS = json_decoder(ManifestHead)
 _MANIFESTS = json_decoder(SiteManifest)
