@@ -225,10 +225,8 @@ class Scanning:
         if listed is None:
             return known.unchanged(await self._brought(head))
         scan = Scan.at(listed.pages, listed.odd)
-        client, bytes_max = (
-            self._wiki.client,
-            self._wiki.client.settings.answer_bytes_max,
-        )
+        client = self._wiki.client
+        bytes_max = client.settings.answer_bytes_max
         if not (is_whole or head or self._has_notified) and known.mark.is_too_large:
             self._has_notified = True
             client.notify(

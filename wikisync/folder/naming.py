@@ -420,8 +420,8 @@ def decode_parts(
         if found is not None and (len(group) > 1 or "%" in group[0]):
             # Are these the names that ``encode_component`` writes?  What form C changes
             # depends on Python's Unicode: codes beyond ASCII are all right.
-            role, is_top = page_format if end == len(parts) else None, start == 0
-            written = encode_component(found, role, digest.copy(), is_top=is_top)
+            role = page_format if end == len(parts) else None
+            written = encode_component(found, role, digest.copy(), is_top=start == 0)
             is_ours = _shown(_joined(written)) == _shown(_joined(group))
             found = found if is_ours else None
         if found is None:

@@ -46,10 +46,15 @@ def update_page_ids(
 
 def moves_of_rename(before: WikiTree, after: WikiTree, old: str, new: str) -> _Moves:
     """Where the pages went that one rename moved: itself and those below."""
-    depth, slugs = old.count("/") + 1, {page.slug for page in after.pages}
-    below = filter(None, map(page_in, before.below(old)))
-    names = {one.slug: "/".join((new, *one.slug.split("/")[depth:])) for one in below}
-    return {old: new, **{was: now for was, now in names.items() if now in slugs}}
+    slugs = {page.slug for page in after.pages}
+    depth = old.count("/") + 1
+    moved = {old: new}
+    # the names of its folder may be of other lengths: the service ignores their case
+    for page in filter(None, map(page_in, before.below(old))):
+        target = "/".join((new, *page.slug.split("/")[depth:]))
+        if target in slugs:
+            moved[page.slug] = target
+    return moved
 
 
 def moves_between(before: WikiTree, after: WikiTree) -> tuple[_Moves, frozenset[str]]:

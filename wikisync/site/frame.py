@@ -182,7 +182,8 @@ def wiki_context(
     wiki: PublishedWiki, homes: Mapping[str, str], scanned: ScannedWiki | None = None
 ) -> contexts.WikiContext:
     """``wiki`` for the templates; ``homes`` is what ``group_homes`` gives."""
-    pages, changes = scanned.summary if scanned and scanned.history else None, None
+    changes = None
+    pages = scanned.summary if scanned and scanned.history else None
     if pages and pages.count:
         changes = layout.wiki_changes_path(wiki.owner, is_only=not wiki.prefix)
     home = wiki.prefix + layout.INDEX_PAGE

@@ -89,12 +89,12 @@ def _shared_functions() -> dict[str, Any]:
     # no other value has the address in memory of one of these
 
     def keep(
-        place: tuple[str, str], key: object, held_: object, text: Markup
+        place: tuple[str, str], key: object, values: object, text: Markup
     ) -> Markup:
         if len(held) >= SHARED_TEXTS_MAX:
             texts.clear()
             held.clear()
-        held.append(held_)
+        held.append(values)
         texts[place][key] = text
         return text
 

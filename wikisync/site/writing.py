@@ -316,8 +316,8 @@ class SiteWriting:
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
         )
         note = self._with_history(self._with_list(note, number), composer)
-        packed, known = msgspec.msgpack.encode(note), changed if before else None
-        self._last.put_wiki(name, packed, pages.items(), known)
+        known = changed if before else None
+        self._last.put_wiki(name, msgspec.msgpack.encode(note), pages.items(), known)
         indexer.forget(number)
         return note
 
@@ -326,10 +326,9 @@ class SiteWriting:
         scanned, at = self._scanned[number], self._addresses[number]
         pages = agents.listed_pages(self._site.context, scanned, at, note.documents)
         listed = msgspec.msgpack.encode(list(pages))
-        names = "digests", "around_texts", "summary"
-        now = {name: getattr(scanned, name) for name in names}
-        now |= {"state": self._states[number], "listed": listed}
-        return replace(note, **now, listed_key=hash_of(listed))
+        note = replace(note, digests=scanned.digests, around_texts=scanned.around_texts)
+        note = replace(note, summary=scanned.summary, state=self._states[number])
+        return replace(note, listed=listed, listed_key=hash_of(listed))
 
     def _with_history(
         self, note: reports.WikiNote, composer: WikiPages

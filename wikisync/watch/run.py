@@ -504,13 +504,15 @@ class PublishedSite:
         shown = folders.ShownFolder(root, root)
         config = self._workspace.config
         wikis, options = shown.site()
+        bucket, after = folders.after_publishing(shown, config)
         published = await publish(
             wikis,
             root / config.site.output,
             options,
             cache=folders.cache_folder(shown, "site", os.environ),
             keep=config.site.keep,
-            **folders.after_publishing(shown, config),
+            bucket=bucket,
+            after=after,
         )
         if published.is_switched:
             log.info("the site %s is up to date", config.site.output)

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -336,6 +335,7 @@ def build(
     if output is not None and publishes:
         import asyncio  # slow to load
 
+        bucket, after = after_publishing(shown, config)
         published = asyncio.run(
             publish(
                 wikis,
@@ -343,7 +343,8 @@ def build(
                 options,
                 cache=cache,
                 keep=config.site.keep if config else KEEP_DEFAULT,
-                **after_publishing(shown, config),
+                bucket=bucket,
+                after=after,
                 may_leave=may_leave,
                 progress=progress,
             )
@@ -365,20 +366,22 @@ def build(
     return Built(index, report, problems, books, is_switched)
 
 
-def after_publishing(shown: ShownFolder, config: Config | None) -> Mapping[str, Any]:
+def after_publishing(
+    shown: ShownFolder, config: Config | None
+) -> tuple[str, AfterCommand | None]:
     """The bucket and the command of ``[site]``, agreed to, where there are any.
 
     The command runs without the token.
     """
     if config is None or shown.workspace is None:
-        return {}
+        return "", None
     refuse_unagreed(
         shown.workspace, config, os.environ, keys={"site.after", "site.bucket"}
     )
     after = None
     if words := config.site.after:
         after = AfterCommand(words, shown.workspace, os.environ)
-    return {"bucket": config.site.bucket, "after": after}
+    return config.site.bucket, after
 
 
 # -- the cache of an export --------------------------------------------------------

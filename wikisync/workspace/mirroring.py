@@ -298,9 +298,11 @@ class Mirroring:
             noted = self._mirror.put(name, noted, step.copy, step.texts, versions)
         if not (wiki.is_named or noted.count or step.problems):
             return skipped(wiki.owner, "its wiki has no pages")
-        found, place = tuple(dict.fromkeys(step.problems)), self._mirror.folder
         source = WikiSource(
-            **wiki.info, folder=place, problems=found, copy=noted.number
+            **wiki.info,
+            folder=self._mirror.folder,
+            problems=tuple(dict.fromkeys(step.problems)),
+            copy=noted.number,
         )
         return PulledWiki(
             source,

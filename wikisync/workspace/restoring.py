@@ -254,7 +254,8 @@ def versions_of(
     )
     trashed = _trashed(trash, mine)
     in_trash = {one.text for one in trashed}
-    dated, now = list[tuple[float, Version]](), time.time()
+    dated: list[tuple[float, Version]] = []
+    now = time.time()
     for name in dict.fromkeys((slug, late)):
         since = 0.0
         # they are in their order, also where the clock was behind for a while

@@ -87,7 +87,8 @@ async def scan(
     # saves of this day that were merged with what their window did not show, and
     # pages whose last news is that they were sent with bad front matter
     since = time.time() - NOTICED_S
-    newest, met = dict[Slug, LogEntry](), set[Slug]()
+    newest: dict[Slug, LogEntry] = {}
+    met: set[Slug] = set()
     for event in known.events(NOTICES_AMONG):
         is_bad = event.what.startswith(SENT_AS_IT_IS) and event.slug not in met
         met.add(event.slug)

@@ -115,7 +115,8 @@ def _renamed(
     opened: opening.OpenWorkspace, synced: opening.Synced
 ) -> tuple[Problem, ...]:
     """Notes on the links to old names of pages that were renamed."""
-    section, moves = synced.section, [*synced.moves.items()]
+    section = synced.section
+    moves = list(synced.moves.items())
     desk = WikiDesk(opened.folder_of(section), opened.workspace.private)
     notes = [old_links(desk, section, *one) for one in moves[:RENAMES_COUNTED_MAX]]
     if more := len(moves[RENAMES_COUNTED_MAX:]):

@@ -312,8 +312,11 @@ def _folder_rewinding(
 ) -> Rewinding:
     """What a folder that went back in time would take back on the wiki."""
     # what a person restored by a command of ours is no sign of it
-    batches, kind = known.memory.batches, safety.BatchKind.REWOUND_THERE
-    decisions = {one.decision for one in batches if one.kind is kind}
+    decisions = {
+        batch.decision
+        for batch in known.memory.batches
+        if batch.kind is safety.BatchKind.REWOUND_THERE
+    }
     records = plan.records
     edits = [one for one in plan.actions if isinstance(one, plans.Push | plans.Merge)]
     edited = {records.get(one.slug, one.slug): one.local for one in edits}
