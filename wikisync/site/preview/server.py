@@ -304,15 +304,16 @@ class Preview:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            sent_s = 0.0
+            began_s, sent_s = loop.time(), 0.0
             while await self._in_thread(self._site.read_on):
                 if loop.time() - sent_s > READING_NEWS_S:
                     sent_s = loop.time()
                     self._windows.wake()
             if sent_s:
                 self._windows.wake()
-                # all that is read stays: to look for circles in it again and again
-                # would take as long as a save
+            if loop.time() - began_s > READING_NEWS_S:
+                # much was read, and stays: to look for circles in all of it again and
+                # again would take as long as a save, and so would this after each one
                 gc.unfreeze()
                 gc.collect()
                 gc.freeze()
