@@ -259,14 +259,39 @@ async def test_a_page_that_comes_beside_its_conflict_file_is_in_conflict(
         await home.hear_until("marks", moved)
 
 
-async def test_what_is_read_is_left_alone_by_the_collector(
+async def test_much_that_is_read_is_left_alone_by_the_collector(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preview_world, "READ_AT_ONCE_MAX", 0)
+    monkeypatch.setattr(preview_module, "READING_NEWS_S", 0.0)
     frozen = asyncio.Event()
     monkeypatch.setattr(gc, "freeze", frozen.set)
     async with desk.previewing(), asyncio.timeout(WAIT_S):
         await frozen.wait()
+
+
+async def test_one_page_that_is_read_is_no_work_for_the_collector(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview_world, "READ_AT_ONCE_MAX", 0)
+    monkeypatch.setattr(preview_module, "READING_NEWS_S", WAIT_S)
+    done = asyncio.Event()
+    read_on = LiveSite.read_on
+
+    def read(site: LiveSite) -> bool:
+        is_more = read_on(site)
+        if not is_more:
+            loop.call_soon_threadsafe(done.set)
+        return is_more
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(LiveSite, "read_on", read)
+    frozen = asyncio.Event()
+    monkeypatch.setattr(gc, "freeze", frozen.set)
+    async with desk.previewing() as reader, asyncio.timeout(WAIT_S):
+        await done.wait()
+        await reader.get("guide.html")
+        assert not frozen.is_set()
 
 
 # Its life ---------------------------------------------------------------------------
