@@ -136,10 +136,16 @@ class SmallService:
         """Leave room for so many blocks of the disk."""
         rest = self.disk / "rest"
         rest.unlink(missing_ok=True)
-        disk = os.statvfs(self.disk)
         with rest.open("wb") as file:
-            size = (disk.f_bavail - blocks) * disk.f_frsize
-            os.posix_fallocate(file.fileno(), 0, size)
+            while True:
+                disk = os.statvfs(self.disk)
+                size = (disk.f_bavail - blocks) * disk.f_frsize
+                try:
+                    return os.posix_fallocate(file.fileno(), 0, size)
+                except OSError as error:
+                    # the service may have taken some of it since it was looked at
+                    if error.errno != errno.ENOSPC:
+                        raise
 
     def fill(self) -> None:
         """Upload files until not even a small one fits."""
