@@ -312,8 +312,8 @@ class Preview:
             if sent_s:
                 self._windows.wake()
             if loop.time() - began_s > READING_NEWS_S:
-                # much was read, and stays: to look for circles in all of it again and
-                # again would take as long as a save, and so would this after each one
+                # What many pages left stays in memory.  To examine it takes as long as
+                # a save, so the collector does it once, and not after each save.
                 gc.unfreeze()
                 gc.collect()
                 gc.freeze()
