@@ -246,10 +246,11 @@ async def test_a_page_that_could_not_be_put_back_is_asked_about_with_a_later_tex
     assert asked_about(copies) == ["page0"]
 
 
+@pytest.mark.parametrize("is_answered", [True, False])
 async def test_a_push_is_known_while_another_page_waits_to_be_put_back(
-    state: State,
+    state: State, monkeypatch: pytest.MonkeyPatch, *, is_answered: bool
 ) -> None:
-    """Also in a cycle in which some page changed meanwhile."""
+    """Also in a cycle in which some page changed meanwhile, or git was silent once."""
     copies = await rename_taken_back(state, PAGES["page8"])
     copies.there.put("Renamed", "of another case\n")
     copies.decide(Decision.REFUSED)
@@ -258,11 +259,23 @@ async def test_a_push_is_known_while_another_page_waits_to_be_put_back(
     copies.here.put("page2", "saved\n")
     copies.there.put("page3", "edited\n")
     copies.commit()
-    copies.there.before_once("write page1", lambda: copies.there.commits.append("ours"))
-    copies.here.before_once(
-        "read page2", lambda: copies.here.put("page2", "saved again\n")
-    )
-    await copies.cycle()
+
+    async def no_answer(*_commits: str) -> None:
+        pass
+
+    with monkeypatch.context() as patch:
+        if not is_answered:
+            patch.setattr(copies.there, "follows", no_answer)
+
+        def commit() -> None:
+            patch.undo()
+            copies.there.commits.append("ours")
+
+        copies.there.before_once("write page1", commit)
+        copies.here.before_once(
+            "read page2", lambda: copies.here.put("page2", "saved again\n")
+        )
+        await copies.cycle()
     copies.there.put("page1", PAGES["page1"])
     copies.there.commits.pop()
     await copies.cycles(2)

@@ -370,12 +370,9 @@ class _Run:
             return  # a clone; the first sync remembers it
         tally, known = self._tally, self._state
         is_first = known.memory.head is None
-        undone = {Decision.WAITING}
-        if decided.is_set_back is not False and (tally.errors or tally.superseded):
-            undone.add(Decision.REFUSED)
-        for batch in decided.batches:
-            if batch.kind is BatchKind.REWOUND and batch.decision in undone:
-                return
+        said = {b.decision for b in decided.batches if b.kind is BatchKind.REWOUND}
+        if Decision.WAITING in said:
+            return
         plan, base = decided.plan, known.base()
         is_sent = any(isinstance(one, actions.RemoteWrite) for one in plan.actions)
         moved = is_sent or tally.pulled or tally.renamed or tally.removed
@@ -391,9 +388,11 @@ class _Run:
         if is_sent or is_later or not head:
             head = await self._cycle.remote.head()
         # A wiki at which a save does not look may have gone back before it; so may one
-        # of which nobody answers, or some page cannot be seen.
+        # of which nobody answers, some page cannot be seen, or was not put back.
         is_seen = decided.there.is_complete and not decided.there.unreadable
         is_unseen = decided.there.is_remembered or decided.is_unanswered or not is_seen
+        if decided.is_set_back is not False and Decision.REFUSED in said:
+            is_unseen |= bool(tally.errors or tally.superseded)
         earlier = known.memory.head if head and is_unseen else ""
         if earlier and not await self._cycle.remote.follows(head, earlier):
             return
