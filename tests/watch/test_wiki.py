@@ -491,3 +491,19 @@ def test_long_step_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "SAY_S", -1.0)
     progress.advance()
     assert said == ["handbook: pages to the wiki: 2 of 3"]
+
+
+async def test_a_save_asks_the_state_for_little(client: Client, tmp_path: Path) -> None:
+    """What a cycle has held in its hands it does not read again: each costs a seek."""
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(ScanScope.EVERYTHING)
+        for text in ("two\n", "three\n"):
+            (tmp_path / "handbook/home.md").write_text(text)
+            asked: list[str] = []
+            database = wiki._opened.state._database
+            database._connection.set_trace_callback(asked.append)
+            wiki.note(ScanScope.FOLDER, ["home.md"])
+            assert not (await wiki.cycle(ScanScope.FOLDER)).is_quiet
+    selects = [one for one in asked if one.lstrip().startswith("SELECT")]
+    assert len(selects) <= 8, selects
+    assert sum(one.startswith("BEGIN") for one in asked) <= 3, asked

@@ -32,6 +32,7 @@ from wikisync.core.model import (
 from wikisync.errors import Rejected, RemoteError, WikisyncError
 from wikisync.folder.naming import is_unlisted
 from wikisync.folder.replica import FolderReplica
+from wikisync.markup.frontmatter import front_matter_problems
 from wikisync.markup.retarget import link_targets, to_folder, to_wiki
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import FetchedFile, WriteKind
@@ -89,6 +90,8 @@ class TranslatedWiki:
         """Set while the files beside the pages are taken as they were last seen."""
         self.unmet: dict[Slug, Sequence[str]] = {}
         """Ways of links to files that were not here when their pages were sent."""
+        self.bad_front_matter: dict[Slug, Sequence[model.Problem]] = {}
+        """What is wrong in texts as they were sent, by the names of their files."""
         self._last: dict[Slug, model.PageState] | None = None
         self._problems: tuple[model.Problem, ...] = ()
         """Of the last scan: they are not over because nobody scans."""
@@ -158,6 +161,8 @@ class TranslatedWiki:
             raise
         finally:
             self._unanswered -= 1
+        file = self._state.file_of(page.slug)
+        self.bad_front_matter[file] = front_matter_problems(file, page.content)
         if answer.content == there.content:
             digest = None if there is page else answer.digest
             here = replace(page, wiki_digest=digest, uploads=there.uploads)

@@ -557,7 +557,8 @@ class WikiCycles:
             replace(cycle, progress=self.progress, is_awaited=self.is_awaited)
         )
         known, sent = self._opened.known(self.section), result.names.get("pushed", ())
-        notes = (*result.notes, *bad_front_matter(known, self.section, sent))
+        wrong = wiki.remote.bad_front_matter
+        notes = (*result.notes, *bad_front_matter(known, self.section, sent, wrong))
         # the folder that was there when it began is remembered when it went through:
         # after one that did not, or where the folder is replaced meanwhile, the next
         # cycle takes it as it is, too

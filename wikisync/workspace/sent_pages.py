@@ -4,14 +4,13 @@ The wiki takes bad front matter and links to an old name; a site and its readers
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.config.sections import WikiSection
 from wikisync.core.model import Problem, Slug
-from wikisync.markup.frontmatter import front_matter_problems
 from wikisync.site.preview.moves import plan_moves
 from wikisync.site.preview.writing import WikiDesk
 from wikisync.sync.base.state import WikiState
@@ -24,13 +23,19 @@ SENT_AS_IT_IS = "sent as it is: "
 
 
 def bad_front_matter(
-    known: WikiState, section: WikiSection, sent: Sequence[str]
+    known: WikiState,
+    section: WikiSection,
+    sent: Sequence[str],
+    wrong: Mapping[Slug, Sequence[Problem]],
 ) -> Iterator[Problem]:
-    """Notes on pages that were sent with bad front matter, which the log has, too."""
+    """Notes on pages that were sent with bad front matter, which the log has, too.
+
+    ``wrong`` is by the names of their files.
+    """
     found = [
         (slug, one)
         for slug in map(Slug, sent)
-        for one in front_matter_problems(known.file_of(slug), known.text(slug) or "")
+        for one in wrong.get(known.file_of(slug), ())
     ]
     for slug, one in found[:NAMED_MAX]:
         what = f"{SENT_AS_IT_IS}line {one.subject.rpartition(':')[2]}: {one.message}"

@@ -145,14 +145,13 @@ async def pointers(
             continue
         # a short text of the wiki comes along with the scan that finds it new
         page = seen.texts.get(small[digest])
-        text = page.content if page else known.text(small[digest]) or ""
         if page is None and side is Side.LOCAL:
             page = await cycle.page_here(small[digest])
             if page is None:
                 continue
-            text = page.content
-            if page.digest != digest:
-                text = found[slug] = ""
+        text = page.content if page else known.text(small[digest]) or ""
+        if page and page.digest != digest and side is Side.LOCAL:
+            text = found[slug] = ""
         if is_pointer(text.encode("utf-8", "replace")):
             found[slug] = text
     return found
