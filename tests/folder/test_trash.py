@@ -237,7 +237,7 @@ def test_full_disk_removes_no_page(
     root = tmp_path / "wiki"
     root.mkdir()
     (root / "home.md").write_bytes(b"text")
-    monkeypatch.setattr("wikisync.folder.trash._write_new", full)
+    monkeypatch.setattr("wikisync.folder.trash.write_new", full)
     writing = FolderWriter(root, limbo=Limbo(tmp_path / "limbo"), trash=trash)
     with writing as writer, pytest.raises(FolderError, match="disk is full") as caught:
         writer.remove("home.md", expected=digest_of(b"text"))

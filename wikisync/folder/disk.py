@@ -8,12 +8,15 @@ on those.
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 
 from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.libc import NotSupported, rename_to_free
+from wikisync.core.system.private import FILE_MODE, NEW_FILE, leave_to_owner
 from wikisync.errors import PreconditionFailed
-from wikisync.folder.safe_open import closing, file_status, folder_errors, read_file
+from wikisync.folder.safe_open import closing, file_status, read_file
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 """What a disk says that has no hard links."""
@@ -45,21 +48,35 @@ def check_expected(
         if status is not None:
             raise PreconditionFailed(f"{path} already exists")
         return None
-    try:
+    with gone_errors(path):
         found = digest_of(read_file(parent, name, path))
-    except FileNotFoundError as exc:
-        raise PreconditionFailed(f"{path} is gone") from exc
     if found != expected:
         raise PreconditionFailed(f"{path} was changed in the meantime")
     return status
 
 
-def write_all(descriptor: int, content: bytes, path: str) -> None:
+@contextmanager
+def gone_errors(path: str) -> Iterator[None]:
+    """PreconditionFailed where a file turns out to be gone while the block lasts."""
+    try:
+        yield
+    except FileNotFoundError as exc:
+        raise PreconditionFailed(f"{path} is gone") from exc
+
+
+def write_all(descriptor: int, content: bytes) -> None:
     """Write all bytes, however few the disk takes at once."""
     rest = memoryview(content)
     while rest:
-        with folder_errors("write", path):
-            rest = rest[os.write(descriptor, rest) :]
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def write_new(folder: int, name: str, content: bytes) -> None:
+    """Make a file of ours in an open folder, with this content."""
+    descriptor = os.open(name, NEW_FILE, FILE_MODE, dir_fd=folder)
+    with closing(descriptor):
+        leave_to_owner(descriptor, folder)
+        write_all(descriptor, content)
 
 
 def fsync_file(folder: int, name: str) -> None:

@@ -38,10 +38,10 @@ from msgspec import Struct
 
 from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.libc import NotSupported, swap_names
-from wikisync.core.system.private import leave_to_owner, make_private_folder
+from wikisync.core.system.private import NEW_FILE, make_private_folder
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder import safe_open
-from wikisync.folder.disk import link_to_free, put_back
+from wikisync.folder import disk, safe_open
+from wikisync.folder.disk import gone_errors, link_to_free, put_back
 
 LATE_S = 2.0
 """So long a file that is open must have been left alone before it is read."""
@@ -59,7 +59,6 @@ UNTOLD_S = 3600.0
 """Where the system says nothing, a file may be written to for so long after its last
 change."""
 
-NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ASIDE = ".aside"
 _RECORD = ".json"
@@ -301,10 +300,8 @@ class LimboBatch:
         # At this point ``entry`` is our new file, which nobody else has open, and the
         # record says what is to come out for it.
         ours = _scan(self.folder, entry)
-        try:
+        with gone_errors(kept.path):
             swap_names(self.folder, entry, folder, name)
-        except FileNotFoundError as exc:
-            raise PreconditionFailed(f"{kept.path} is gone") from exc
         # The name has our file, and ``entry`` is whatever had the name in the moment of
         # the swap: the race is over, and there is time to examine it.
         self._unused.discard(entry)
@@ -353,11 +350,9 @@ class LimboBatch:
         """
         kept = self._kept[entry]
         aside = entry + _ASIDE
-        try:
+        with gone_errors(kept.path):
             if not link_to_free(folder, name, self.folder, aside):
                 aside = ""
-        except FileNotFoundError as exc:
-            raise PreconditionFailed(f"{kept.path} is gone") from exc
         # Either the file has a second name here, by which a later save into it is
         # found, or the disk has no second names: such a save is lost with the name.
         scanned = _scan(self.folder, aside) if aside else _scan(folder, name)
@@ -376,10 +371,8 @@ class LimboBatch:
         """Take a file out of its folder, and examine it; raises as ``swap``."""
         assert self._is_sealed
         kept = self._kept[entry]
-        try:
+        with gone_errors(kept.path):
             os.rename(name, entry, src_dir_fd=folder, dst_dir_fd=self.folder)
-        except FileNotFoundError as exc:
-            raise PreconditionFailed(f"{kept.path} is gone") from exc
         # Nothing has the name now, or what a program made there since.
         if _scan(self.folder, entry).digest == kept.expected:
             return
@@ -403,7 +396,7 @@ def _can_swap(folder: int, path: str) -> bool:
     names = [f"probe-{os.urandom(8).hex()}" for _ in range(2)]
     try:
         for name in names:
-            os.close(os.open(name, NEW_FILE, 0o600, dir_fd=folder))
+            disk.write_new(folder, name, b"")
         swap_names(folder, names[0], folder, names[1])
     except NotSupported:
         return False
@@ -422,14 +415,8 @@ def _write_record(folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
     # of no batch, so that what a crash leaves of it is no file of one
     temporary = f"record-{os.urandom(8).hex()}"
     try:
-        with safe_open.closing(
-            os.open(temporary, NEW_FILE, 0o600, dir_fd=folder)
-        ) as descriptor:
-            leave_to_owner(descriptor, folder)
-            rest = memoryview(json.dumps(record).encode("ascii"))
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
+        disk.write_new(folder, temporary, json.dumps(record).encode("ascii"))
+        disk.fsync_file(folder, temporary)
         os.rename(temporary, batch + _RECORD, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
         _remove(folder, temporary)

@@ -29,13 +29,13 @@ from msgspec import Struct
 from wikisync.core.layout import LIMBO_FOLDER, TEMPORARY_FOLDER, TRASH_FOLDER
 from wikisync.core.model import Digest
 from wikisync.core.system.libc import NotSupported, rename_to_free, sync_disk
-from wikisync.core.system.private import FOLDER_MODE
+from wikisync.core.system.private import FOLDER_MODE, NEW_FILE
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import disk, safe_open
 from wikisync.folder.attributes import inherit_access, inherit_owner, keep_attributes
 from wikisync.folder.clashes import fold_all
 from wikisync.folder.disk import ANYTHING, Expected, check_expected, link_to_free
-from wikisync.folder.limbo import NEW_FILE, Limbo, LimboBatch
+from wikisync.folder.limbo import Limbo, LimboBatch
 from wikisync.folder.private import (
     own_folder,
     private_folder,
@@ -219,7 +219,8 @@ class FolderWriter:
         assert self._trash, "what is removed is kept"
         *parts, name = safe_open.split_path(path)
         with safe_open.Folders(self._root) as folders:
-            parent = _opened_parent(folders, parts, path)
+            with disk.gone_errors(path):
+                parent = folders.open(parts, makes=False)
             check_expected(parent, name, path, expected)
             # The file was what is expected; a program may save over it from now on.
             removing = safe_open.folder_errors("remove", path)
@@ -248,7 +249,8 @@ class FolderWriter:
             safe_open.Folders(self._root) as old,
             safe_open.Folders(self._root, mode=self._modes) as new,
         ):
-            source = _Name(_opened_parent(old, parts, path), name, path)
+            with disk.gone_errors(path):
+                source = _Name(old.open(parts, makes=False), name, path)
             goal = _Name(new.open(target_parts, makes=True), target_name, target)
             try:
                 _move_file(source, goal, expected, self._limbo)
@@ -266,7 +268,8 @@ class FolderWriter:
         """See whether a file is what the caller expects."""
         *parts, name = safe_open.split_path(path)
         with safe_open.Folders(self._root) as folders:
-            parent = _opened_parent(folders, parts, path)
+            with disk.gone_errors(path):
+                parent = folders.open(parts, makes=False)
             check_expected(parent, name, path, expected)
 
     def open_stream(self, path: str) -> Stream:
@@ -278,16 +281,13 @@ class FolderWriter:
 
     def take_over(self, path: str, descriptor: int) -> None:
         """Give an open file what the file of this path has, which is to go for it."""
-        try:
-            with (
-                safe_open.Folders(self._root) as folders,
-                safe_open.opened_file(folders, path) as old,
-            ):
-                keep_attributes(old, descriptor, path, mode_max=self._modes)
-        except FileNotFoundError as exc:
-            raise PreconditionFailed(f"{path} is gone") from exc
-        except OSError as exc:
-            raise safe_open.folder_error("write", path, exc) from exc
+        with (
+            safe_open.folder_errors("write", path),
+            disk.gone_errors(path),
+            safe_open.Folders(self._root) as folders,
+            safe_open.opened_file(folders, path) as old,
+        ):
+            keep_attributes(old, descriptor, path, mode_max=self._modes)
 
     def finish(self, path: str, temporary: str, *, has_attributes: bool) -> None:
         """Give a file that is ready a name that nothing has."""
@@ -307,8 +307,11 @@ class FolderWriter:
             with safe_open.folder_errors("write", write.path):
                 descriptor = batch.new_file(name)
             staged = _Staged(batch.folder, name, batch)
-        with safe_open.closing(descriptor):
-            disk.write_all(descriptor, write.content, write.path)
+        with (
+            safe_open.closing(descriptor),
+            safe_open.folder_errors("write", write.path),
+        ):
+            disk.write_all(descriptor, write.content)
         return staged
 
     def _new_temporary(self, path: str) -> tuple[str, int]:
@@ -438,7 +441,8 @@ class Stream(Struct):
 
     def write(self, chunk: bytes) -> None:
         """Add bytes."""
-        disk.write_all(self._descriptor, chunk, self._path)
+        with safe_open.folder_errors("write", self._path):
+            disk.write_all(self._descriptor, chunk)
 
     def take_over(self) -> None:
         """Take over owner, mode and the like of the file that is to go for this one."""
@@ -456,13 +460,6 @@ class Stream(Struct):
 def _fsync_files(staged: Iterable[_Staged]) -> None:
     for file in staged:
         disk.fsync_file(file.folder, file.name)
-
-
-def _opened_parent(folders: safe_open.Folders, parts: list[str], path: str) -> int:
-    try:
-        return folders.open(parts, makes=False)
-    except FileNotFoundError as exc:
-        raise PreconditionFailed(f"{path} is gone") from exc
 
 
 # -- another name ------------------------------------------------------------------

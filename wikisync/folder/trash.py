@@ -21,11 +21,11 @@ from msgspec import Struct, ValidationError, structs
 
 from wikisync.core.decoding import convert
 from wikisync.core.model import Slug
-from wikisync.core.system.private import FOLDER_MODE, leave_to_owner
+from wikisync.core.system.private import FOLDER_MODE
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder import safe_open
 from wikisync.folder.attributes import keep_attributes
-from wikisync.folder.disk import fsync_file, link_to_free, write_all
+from wikisync.folder.disk import fsync_file, gone_errors, link_to_free, write_new
 from wikisync.folder.naming import parse_path
 
 KEPT_DAYS = 30
@@ -40,7 +40,6 @@ WHY_CHARS_MAX = 500
 """A longer reason is cut."""
 
 RECORD = "why.json"
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DAY_S = 86_400.0
 _COPY = "page"
 _OTHER_DISK = frozenset({errno.EXDEV})
@@ -99,10 +98,8 @@ class Trash:
         """Keep a file that is to be removed; PreconditionFailed where it is gone."""
 
         def fill(entry: int, file: str) -> int:
-            try:
+            with gone_errors(path):
                 return _link_or_copy(folder, name, entry, file, path)
-            except FileNotFoundError as exc:
-                raise PreconditionFailed(f"{path} is gone") from exc
 
         return self._add(path, why, fill, is_file=True)
 
@@ -110,7 +107,7 @@ class Trash:
         """Keep a text that has no file of its own."""
 
         def fill(entry: int, file: str) -> int:
-            _write_new(entry, file, content, path)
+            write_new(entry, file, content)
             return len(content)
 
         return self._add(path, why, fill)
@@ -201,7 +198,7 @@ class Trash:
                 )
                 when = moment.isoformat(timespec="seconds")
                 record = json.dumps(structs.asdict(entry) | {"when": when}, indent=1)
-                _write_new(folder, RECORD, record.encode("ascii"), path)
+                write_new(folder, RECORD, record.encode("ascii"))
                 for way in (file, RECORD):
                     fsync_file(folder, way)
                 os.fsync(folder)
@@ -300,17 +297,10 @@ def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> i
         if is_linked:
             return os.fstat(descriptor).st_size
         content = safe_open.read_all(descriptor, path)
-        _write_new(entry, file, content, path)
+        write_new(entry, file, content)
         with (
             safe_open.closing(safe_open.open_file(entry, file, path)) as copy,
             suppress(OSError, FolderError),  # a disk may have none of these
         ):
             keep_attributes(descriptor, copy, path, mode_max=0o777)
         return len(content)
-
-
-def _write_new(folder: int, name: str, content: bytes, path: str) -> None:
-    descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
-    with safe_open.closing(descriptor):
-        leave_to_owner(descriptor, folder)
-        write_all(descriptor, content, path)

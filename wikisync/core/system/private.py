@@ -13,7 +13,8 @@ FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags of a file that must not be there yet, under a link neither."""
 _LOOK = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -63,7 +64,7 @@ def leave_to_owner(new: int, folder: Path | int) -> None:
 
 
 def _opened_new(path: Path) -> int:
-    descriptor = os.open(path, _NEW_FILE, FILE_MODE)
+    descriptor = os.open(path, NEW_FILE, FILE_MODE)
     leave_to_owner(descriptor, path.parent)
     return descriptor
 
