@@ -15,7 +15,6 @@ from wikisync.contract.project_schema import AccessLevel
 from wikisync.core.model import Slug
 from wikisync.errors import ExitCode
 from wikisync.folder.workspace import locked
-from wikisync.sync.decide import ledger
 from wikisync.sync.decide.ledger import Health
 from wikisync.sync.run.pull import STALE_SAVE
 from wikisync.workspace.status import WikiStatus, notes
@@ -433,11 +432,9 @@ async def test_save_over_what_was_not_shown_is_told_for_a_day(cloned: Cloned) ->
 
 
 async def test_notice_of_another_day_is_left_to_the_log(cloned: Cloned) -> None:
-    event = ledger.LogEntry(
-        time.time() - 90_000, Slug("guide"), STALE_SAVE, is_warning=True
-    )
+    at = time.time() - 90_000
     with cloned.state() as state:
-        state.wiki(HANDBOOK).note(event)
+        state.wiki(HANDBOOK).note(at, Slug("guide"), STALE_SAVE, is_warning=True)
     assert "saved over" not in (await cloned.run("status")).out
 
 

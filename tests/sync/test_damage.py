@@ -52,7 +52,7 @@ def lived_in(path: Path) -> None:
         wiki.record_batches([batch])
         stripping = frozenset({Format.ORG})
         wiki.remember(capabilities=Capabilities(strips_front_matter_of=stripping))
-        wiki.note(ledger.LogEntry(1.0, home, "done"))
+        wiki.note(1.0, home, "done")
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)

@@ -94,7 +94,7 @@ def test_an_edit_costs_the_same_however_many_came_before(
             known.times_sent(slug, digest_of(text), at)
             known.note_sent(slug, at, digest_of(text))
             known.record([agreed(slug, text)], is_step=True)
-            known.note_done(at, slug, "pushed")
+            known.note(at, slug, "pushed")
 
     for turn in range(5):
         edit(turn)

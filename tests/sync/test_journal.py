@@ -11,8 +11,8 @@ HOME, OTHER = Slug("home"), Slug("other")
 NOW = 1_800_000_000.0
 
 
-def event(what: str, at: float = NOW, slug: Slug = HOME) -> ledger.LogEntry:
-    return ledger.LogEntry(at, slug, what)
+def event(what: str, slug: Slug = HOME) -> ledger.LogEntry:
+    return ledger.LogEntry(NOW, slug, what)
 
 
 # -- intents -----------------------------------------------------------------------
@@ -108,23 +108,22 @@ def test_writes_of_a_clock_that_was_set_back_do_not_count_for_ever(
 
 
 def test_events_come_newest_first_and_by_page(known: WikiState) -> None:
-    known.note(event("first"))
-    known.note(event("second", slug=OTHER))
-    known.note_done(NOW, HOME, "third")
+    known.note(NOW, HOME, "first")
+    known.note(NOW, OTHER, "second")
+    known.note(NOW, HOME, "third")
     assert known.events(2) == (event("third"), event("second", slug=OTHER))
     assert [one.what for one in known.events(9, HOME)] == ["third", "first"]
     assert not known.events(0)
 
 
 def test_old_events_go(known: WikiState) -> None:
-    known.note(event("old"))
-    known.note(event("still", at=NOW + 1))
-    known.note(event("new", at=NOW + ledger.EVENTS_KEPT_S + 1))
+    known.note(NOW, HOME, "old")
+    known.note(NOW + 1, HOME, "still")
+    known.note(NOW + ledger.EVENTS_KEPT_S + 1, HOME, "new")
     # the clock may be wrong for some hours
     assert [one.what for one in known.events(9)] == ["new", "still", "old"]
-    known.note(
-        event("newest", at=NOW + ledger.EVENTS_KEPT_S + ledger.CLOCK_SETTLED_S + 1)
-    )
+    newest = NOW + ledger.EVENTS_KEPT_S + ledger.CLOCK_SETTLED_S + 1
+    known.note(newest, HOME, "newest")
     assert [one.what for one in known.events(9)] == ["newest", "new", "still"]
 
 
@@ -132,9 +131,9 @@ def test_only_so_many_events_are_kept(
     known: WikiState, another: WikiState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history, "EVENTS_MAX", 2)
-    another.note(event("theirs"))
+    another.note(NOW, HOME, "theirs")
     for turn in range(4):
-        known.note(event(f"event {turn}"))
+        known.note(NOW, HOME, f"event {turn}")
     assert [one.what for one in known.events(9)] == ["event 3", "event 2"]
     assert another.events(9)
 
@@ -142,8 +141,8 @@ def test_only_so_many_events_are_kept(
 def test_sentence_that_is_too_long_or_no_unicode_is_kept_as_far_as_it_goes(
     known: WikiState,
 ) -> None:
-    known.note(event("x" * (ledger.EVENT_CHARS_MAX + 1) + "\ud83d"))
-    known.note(event("half \ud83d"))
+    known.note(NOW, HOME, "x" * (ledger.EVENT_CHARS_MAX + 1) + "\ud83d")
+    known.note(NOW, HOME, "half \ud83d")
     short, long = known.events(2)
     assert short.what == "half ?"
     assert len(long.what) == ledger.EVENT_CHARS_MAX

@@ -112,7 +112,7 @@ def test_what_is_begun_anew_knows_nothing_of_the_old_wiki_but_its_journal(
 ) -> None:
     known.remember(remote_id="7")
     known.remember(left_out=None)
-    known.note_done(1.0, HOME, "pulled")
+    known.note(1.0, HOME, "pulled")
     known.record([agreed("home", "text")])
     known.record_attachments([FetchedFile(PICTURE, model.Digest("a" * 64), None)])
     known.remember(remote_tag="mark")

@@ -177,7 +177,7 @@ async def _settle(asked: Sequence[Asked], choice: Choice) -> int:
             await resolving.settle(opened, section, slug, text, holder=holder)
             if holder is None:
                 what = f"resolve {slug}: {choice}"
-                opened.known(section).note_done(time.time(), slug, what)
+                opened.known(section).note(time.time(), slug, what)
                 decided.append(one)
             else:
                 codes.append(_left_to(holder, one))

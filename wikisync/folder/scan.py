@@ -27,7 +27,7 @@ from wikisync.core.model import (
 from wikisync.core.system.file_status import FileStatus, is_dataless, status_of
 from wikisync.core.terminal import path_text
 from wikisync.errors import FolderError
-from wikisync.folder import ignore
+from wikisync.folder import ignore, safe_open
 from wikisync.folder.ignore import NO_PATTERNS, Patterns
 from wikisync.folder.index import IndexedFile
 from wikisync.folder.naming import (
@@ -35,13 +35,6 @@ from wikisync.folder.naming import (
     is_fetched,
     page_of_conflict,
     parse_path,
-)
-from wikisync.folder.safe_open import (
-    folder_error,
-    open_folder,
-    opened_root,
-    read_below,
-    read_file,
 )
 
 
@@ -92,7 +85,9 @@ class ScannedFolder(Struct):
 def read_patterns(root: Path) -> tuple[Patterns, tuple[Problem, ...]]:
     """A folder's pattern file, and its lines that are no patterns."""
     try:
-        content = read_below(root, ignore.IGNORE_FILE, ignore.IGNORE_FILE_BYTES_MAX)
+        content = safe_open.read_below(
+            root, ignore.IGNORE_FILE, ignore.IGNORE_FILE_BYTES_MAX
+        )
         return ignore.parse_patterns(decode_text(content))
     except FileNotFoundError:
         return NO_PATTERNS, ()
@@ -115,7 +110,7 @@ def scan_pages(
     names are not parsed again; ``silent``: folders of programs that need no word.
     """
     scan = _Scan(patterns, known or {}, silent)
-    with opened_root(root) as descriptor:
+    with safe_open.opened_root(root) as descriptor:
         scan.scan_into(descriptor)
     return scan.result()
 
@@ -181,7 +176,7 @@ class _Scan:
     ) -> int | None:
         """A folder's descriptor; None where it is gone, or cannot be opened."""
         try:
-            return open_folder(parent, parts, below=below)
+            return safe_open.open_folder(parent, parts, below=below)
         except FileNotFoundError:
             return None
         except FolderError as exc:
@@ -310,7 +305,7 @@ class _Scan:
                     else:
                         self._see_no_file(path)
         except OSError as exc:
-            self._miss(folder, folder_error("list", folder or ".", exc))
+            self._miss(folder, safe_open.folder_error("list", folder or ".", exc))
         return folders
 
     def _see_trace(self, folder: str, entry: os.DirEntry[str]) -> None:
@@ -411,7 +406,7 @@ def _is_repository(folder: int) -> bool:
         try:
             os.stat(".git/HEAD", dir_fd=folder)
         except NotADirectoryError:
-            return b"/modules/" not in read_file(folder, ".git", ".git")
+            return b"/modules/" not in safe_open.read_file(folder, ".git", ".git")
         return True
     return False
 

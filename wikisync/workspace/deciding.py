@@ -63,7 +63,7 @@ def note_decision(known: WikiState, batch: Batch, decision: Decision) -> None:
     """Note what a person says about a batch, for the next cycle."""
     with known.together():
         known.record_batches(decide(known.memory.batches, batch.id, decision))
-        known.note_done(time.time(), NO_SLUG, f"{decision} by the user: {batch}")
+        known.note(time.time(), NO_SLUG, f"{decision} by the user: {batch}")
 
 
 class WorkspaceDecisions(Struct, frozen=True):
@@ -202,7 +202,7 @@ class WorkspaceDecisions(Struct, frozen=True):
                     hint="open it again",
                 )
             asyncio.run(settle(opened, section, page, text, holder=holder))
-            known.note_done(time.time(), page, f"resolve {page} in the preview")
+            known.note(time.time(), page, f"resolve {page} in the preview")
         return self._when()
 
     def earlier(

@@ -21,23 +21,11 @@ from wikisync.core.messages import Progress
 from wikisync.core.model import Problem, Slug, is_named
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import Halted, NotFound, StateError, SyncError, WikisyncError
+from wikisync.folder import workspace as guards
 from wikisync.folder.ignore import CONFIG_FILE
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import folder_errors, make_folder
-from wikisync.folder.workspace import (
-    FolderIdentity,
-    Identity,
-    StateMatch,
-    adopt,
-    current_folder,
-    holder_of,
-    locked,
-    refuse_emptied,
-    refuse_network_disk,
-    refuse_overlaps,
-    state_match,
-)
 from wikisync.sync.base.state import REBUILT, State, WikiState
 from wikisync.sync.decide.plan import CreateLocal, CreateRemote, Notice, Rebind
 from wikisync.sync.replica import LocalReplica
@@ -96,7 +84,7 @@ class OpenWorkspace(Struct, eq=False):
 
     workspace: ConfiguredWorkspace
     state: State
-    identity: Identity | None
+    identity: guards.Identity | None
     """Which workspace the state knows; None before its first sync."""
     is_adopting: bool
     """Its folders are taken as they are: nothing counts as deleted."""
@@ -190,11 +178,11 @@ class OpenWorkspace(Struct, eq=False):
         assert self.stack is not None, "it would send pages, and not to the wiki"
         known, folder = self.known(wiki), self.folder_of(wiki)
         if not self.is_adopting:
-            refuse_emptied(folder, known_pages=len(known.base()))
+            guards.refuse_emptied(folder, known_pages=len(known.base()))
         own, seen = self._folder(wiki), known
         if self.match_of(wiki).is_new:
             # a dry run forgets pages in its state, and not what the wiki was seen with
-            is_live = holder_of(self.workspace.private) is not None
+            is_live = guards.holder_of(self.workspace.private) is not None
             copy = State.copy(self.state.path, is_live=is_live)
             seen = self.stack.enter_context(copy).wiki(wiki.owner)
         remote = TranslatedWiki(RememberedWiki(seen), own, known)
@@ -224,7 +212,7 @@ class OpenWorkspace(Struct, eq=False):
             with folder_errors("make the folder", folder):
                 make_folder(folder)
         if not self.is_adopting:
-            refuse_emptied(folder, known_pages=len(known.base()))
+            guards.refuse_emptied(folder, known_pages=len(known.base()))
         behind = Wiki(client, owner, found.id)
         git = RemoteRepository(client, owner, self.workspace.private / CACHE_FOLDER)
         tag = known.memory.remote_tag
@@ -281,10 +269,10 @@ class OpenWorkspace(Struct, eq=False):
                 f"state or lock in {self.workspace.private} was removed or replaced",
                 hint="the watch begins anew with what is there now",
             )
-        state_match(self.workspace.private, self.identity)
+        guards.state_match(self.workspace.private, self.identity)
         if not self.is_adopting:
             folder = self.folder_of(wiki)
-            refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
+            guards.refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
 
     def match_of(self, wiki: WikiSection) -> FolderMatch:
         """Whether the wiki's folder is that of its last cycle, or is meant."""
@@ -292,13 +280,15 @@ class OpenWorkspace(Struct, eq=False):
 
     def matched(
         self, wiki: WikiSection, *, is_first: bool
-    ) -> tuple[FolderMatch, FolderIdentity | None, FolderIdentity]:
+    ) -> tuple[FolderMatch, guards.FolderIdentity | None, guards.FolderIdentity]:
         """The match, and the folder at the last cycle, if that is known, and now."""
-        before = FolderIdentity.parse(self.known(wiki).memory.folder_identity)
-        now = current_folder(self.folder_of(wiki), before)
+        before = guards.FolderIdentity.parse(self.known(wiki).memory.folder_identity)
+        now = guards.current_folder(self.folder_of(wiki), before)
         is_known = self.is_adopting or before is None or now.is_same_folder(before)
         for other in () if is_known else self.workspace.config.wikis:
-            theirs = FolderIdentity.parse(self.known(other).memory.folder_identity)
+            theirs = guards.FolderIdentity.parse(
+                self.known(other).memory.folder_identity
+            )
             if theirs is not None and now.is_same_folder(theirs):
                 raise Halted(
                     f"{self.folder_of(wiki)} is the folder that {other.owner} was"
@@ -319,7 +309,7 @@ class OpenWorkspace(Struct, eq=False):
         known.append(self.state.recalled(IDENTITY) or "")
         earlier = list(dict.fromkeys(filter(None, known)))[-EARLIER_MAX:]
         self.state.remember(EARLIER, "\n".join(earlier))
-        self.identity = adopt(self.workspace.private)
+        self.identity = guards.adopt(self.workspace.private)
         self.state.remember(IDENTITY, str(self.identity))
         self.state.remember(ADOPTING, "")
         self.is_adopting = self.is_shared = False
@@ -346,46 +336,46 @@ def open_workspace(
     """
     root = workspace.root
     if is_guarded:
-        refuse_network_disk(root, is_allowed=allows_network_disk)
+        guards.refuse_network_disk(root, is_allowed=allows_network_disk)
         folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
-        refuse_overlaps(root, folders)
+        guards.refuse_overlaps(root, folders)
     is_held = is_held and not is_read_only
     private = workspace.private
     if not is_held and not is_read_only:
         # a first scan has to have it, too
         with folder_errors("write to", private):
             make_private_folder(private)
-    lock = locked(private, f"the workspace {root}", is_watch=is_watch)
+    lock = guards.locked(private, f"the workspace {root}", is_watch=is_watch)
     file = private / STATE_FILE
     with (
         lock if is_held else nullcontext() as held,
-        State.copy(file, is_live=holder_of(private) is not None)
+        State.copy(file, is_live=guards.holder_of(private) is not None)
         if is_read_only
         else State.open(file, is_held=is_held) as state,
         ExitStack() as stack,
     ):
         state.follow_folders({one.owner: one.folder for one in workspace.config.wikis})
-        recorded = Identity.parse(state.recalled(IDENTITY))
+        recorded = guards.Identity.parse(state.recalled(IDENTITY))
         if adopts:
-            adopt(private)
+            guards.adopt(private)
             state.remember(ADOPTING, "yes")
-        matched = StateMatch.SAME
+        matched = guards.StateMatch.SAME
         if is_guarded:
             known = (state.recalled(EARLIER) or "").splitlines()
-            earlier = filter(None, map(Identity.parse, known))
-            matched = state_match(private, recorded, tuple(earlier))
-        is_copied = matched is StateMatch.COPIED
+            earlier = filter(None, map(guards.Identity.parse, known))
+            matched = guards.state_match(private, recorded, tuple(earlier))
+        is_copied = matched is guards.StateMatch.COPIED
         opened = OpenWorkspace(
             workspace,
             state,
             recorded,
             is_adopting=is_copied or bool(state.recalled(ADOPTING)),
             is_copied=is_copied,
-            is_shared=matched is StateMatch.SHARED,
+            is_shared=matched is guards.StateMatch.SHARED,
             stack=stack if is_read_only else None,
             lock=held,
         )
-        if matched is StateMatch.NEW and is_held:
+        if matched is guards.StateMatch.NEW and is_held:
             opened.note_adopted()
         yield opened
 
@@ -556,16 +546,15 @@ class WikiCycles:
         result = await run_cycle(
             replace(cycle, progress=self.progress, is_awaited=self.is_awaited)
         )
-        known, sent = self._opened.known(self.section), result.names.get("pushed", ())
-        wrong = wiki.remote.bad_front_matter
-        notes = (*result.notes, *bad_front_matter(known, self.section, sent, wrong))
+        sent, wrong = result.names.get("pushed", ()), wiki.remote.bad_front_matter
+        noted = bad_front_matter(wiki.known, self.section, sent, wrong)
         # the folder that was there when it began is remembered when it went through:
         # after one that did not, or where the folder is replaced meanwhile, the next
         # cycle takes it as it is, too
         if now != before:
-            known.remember(folder_identity=str(now))
+            wiki.known.remember(folder_identity=str(now))
         self.synced.has_other_folder |= match is FolderMatch.OTHER
-        return replace(result, notes=notes)
+        return replace(result, notes=(*result.notes, *noted))
 
 
 def other_folder(folder: Path) -> str:

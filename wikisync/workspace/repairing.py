@@ -102,7 +102,7 @@ def adopt_workspace(
             known.remember(
                 remote_id=one.there.remote_id, created_at=one.there.created_at
             )
-            known.note_done(time.time(), NO_SLUG, f"the user adopts {one.there.owner}")
+            known.note(time.time(), NO_SLUG, f"the user adopts {one.there.owner}")
 
 
 class Undo(Struct, frozen=True):
@@ -180,7 +180,7 @@ async def undo(
             )
         now = time.time()
         what = f"the user undoes the sync of {local_time(sync.at)}"
-        known.note_done(now, NO_SLUG, what)
+        known.note(now, NO_SLUG, what)
         if planned is not None and holder is not None:
             local, there = opened.local(section), planned.there
             pages = await undo_sync(local, known, sync, there, now)

@@ -309,7 +309,7 @@ async def bring_back(
     page_format = version.format if current is None else current.format
     page = Page(slug, page_format, version.text)
     await put_back(local, known, page, current, now, why="replaced by a restore")
-    known.note_done(now, slug, f"restore {slug} as it was {when(version)}")
+    known.note(now, slug, f"restore {slug} as it was {when(version)}")
 
 
 def when(version: Version) -> str:

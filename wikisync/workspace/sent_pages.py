@@ -14,7 +14,6 @@ from wikisync.core.model import Problem, Slug
 from wikisync.site.preview.moves import plan_moves
 from wikisync.site.preview.writing import WikiDesk
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.ledger import LogEntry
 
 NAMED_MAX = 20
 """Pages of one cycle that are named."""
@@ -39,7 +38,7 @@ def bad_front_matter(
     ]
     for slug, one in found[:NAMED_MAX]:
         what = f"{SENT_AS_IT_IS}line {one.subject.rpartition(':')[2]}: {one.message}"
-        known.note(LogEntry(time.time(), slug, what, is_warning=True))
+        known.note(time.time(), slug, what, is_warning=True)
         yield replace(one, is_note=True)
     if more := len(found[NAMED_MAX:]):
         message = f"{more} more pages were sent with bad front matter"

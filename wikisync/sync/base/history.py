@@ -179,18 +179,19 @@ class History(WikiRows):
 
     # -- the log that a person reads -------------------------------------------------
 
-    def note(self, event: LogEntry) -> None:
+    def note(
+        self, at: float, slug: Slug, what: str, *, is_warning: bool = False
+    ) -> None:
         """Add an event; the oldest go where there are too many or too old ones."""
         with self._database.transaction() as connection:
             # short enough to keep, and nothing in it that SQLite does not take
-            what = event.what
             if len(what) > EVENT_CHARS_MAX:
                 what = f"{what[: EVENT_CHARS_MAX - 1]}…"
             what = what.encode("utf-8", "replace").decode()
             connection.execute(
                 "INSERT INTO event SELECT ?1, coalesce(max(number), 0) + 1, ?, ?, ?, ?"
                 " FROM event WHERE wiki = ?1",
-                (self.number, event.at, event.is_warning, event.slug, what),
+                (self.number, at, is_warning, slug, what),
             )
             # each part by an index
             connection.execute(
@@ -199,12 +200,8 @@ class History(WikiRows):
                 " FROM event WHERE wiki = ?1) - ?2 UNION ALL SELECT number FROM event"
                 " WHERE wiki = ?1 AND at < (SELECT max(at) FROM event"
                 " WHERE wiki = ?1 AND at <= ?3) - ?4)",
-                (self.number, EVENTS_MAX, event.at - CLOCK_SETTLED_S, EVENTS_KEPT_S),
+                (self.number, EVENTS_MAX, at - CLOCK_SETTLED_S, EVENTS_KEPT_S),
             )
-
-    def note_done(self, at: float, slug: Slug, what: str) -> None:
-        """Add the event of a change that was made."""
-        self.note(LogEntry(at, slug, what))
 
     def events(self, limit: int, slug: Slug | None = None) -> tuple[LogEntry, ...]:
         """The last events, newest first, of one page or folder where one is named."""

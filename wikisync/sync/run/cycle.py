@@ -135,7 +135,7 @@ class _Run:
         cycle.note_new(warnings | held)
         notes = tuple(note for note in notes if not state.events(1, _name(note)))
         for note in notes:
-            state.note_done(cycle.clock(), _name(note), note.message)
+            state.note(cycle.clock(), _name(note), note.message)
         result = self._result(decided, problems, notes)
         waits = options.waits and result.next_scan_s is not None
         if options.is_undoable and not (result.has_more or waits):
@@ -488,11 +488,11 @@ def note_writes(cycle: parts.Cycle, plan: Plan, *, is_first: bool) -> None:
         if write.slug in base and base[write.slug].remote == write.remote
     ]
     if len(done) > parts.EVENTS_EACH_MAX or (done and is_first):
-        known.note_done(now, NO_SLUG, f"{len(done)} pages came from the wiki")
+        known.note(now, NO_SLUG, f"{len(done)} pages came from the wiki")
     elif done:
         with known.together():
             for write in done:
-                known.note_done(now, write.slug, describe(write))
+                known.note(now, write.slug, describe(write))
 
 
 def _name(note: model.Problem) -> model.Slug:

@@ -21,7 +21,7 @@ from wikisync.merging.conflict import MergedText
 from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import plan as plans
-from wikisync.sync.decide.ledger import LogEntry, Replaced
+from wikisync.sync.decide.ledger import Replaced
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.rewinding import NO_REWINDING, NotAgreed, Rewinding
 from wikisync.sync.decide.safety import Batch
@@ -278,15 +278,14 @@ class Cycle(Struct, frozen=True):
         """Log one action as carried out, for the page as it is called now."""
         what = plans.describe(action)
         log.info("%s", what)
-        self.state.note_done(self.clock(), slug, what)
+        self.state.note(self.clock(), slug, what)
 
     def note_new(self, warnings: Mapping[Slug, str]) -> None:
         """Log what a person has to do, by page, unless the log says so already."""
         for slug, what in list(warnings.items())[:EVENTS_EACH_MAX]:
             last = self.state.events(1, slug)
             if not last or last[0].what != what:
-                entry = LogEntry(self.clock(), slug, what, is_warning=True)
-                self.state.note(entry)
+                self.state.note(self.clock(), slug, what, is_warning=True)
 
 
 def problems_of(results: Sequence[CycleResult]) -> list[Problem]:

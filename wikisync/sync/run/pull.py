@@ -376,8 +376,7 @@ async def _merge(
         else:
             log.warning("%s: %s", action.slug, STALE_SAVE)
             now = cycle.clock()
-            entry = ledger.LogEntry(now, action.slug, STALE_SAVE, is_warning=True)
-            cycle.state.note(entry)
+            cycle.state.note(now, action.slug, STALE_SAVE, is_warning=True)
     cycle.tally.merged.append(action.slug)
 
 

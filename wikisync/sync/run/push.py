@@ -264,7 +264,7 @@ class Pushes:
         self._state.keep_file(slug, given)
         self._state.record(renamed={slug: given})
         now, what = self._cycle.clock(), f"the service renamed {slug}"
-        self._state.note_done(now, given, what)
+        self._state.note(now, given, what)
         self._tally.renamed.append(given)
 
     def _take_name(
