@@ -89,6 +89,18 @@ async def test_tree_opens_at_the_page_and_the_window_at_its_top(visit: Visit) ->
     assert await visit.page.evaluate("scrollY") == 0
 
 
+async def test_deep_tree_leaves_its_entries_room(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    names = [f"level-{number}" for number in range(12)]
+    text = "".join(f"-- {'/'.join(names[: n + 1])}.md --\nx\n" for n in range(12))
+    base = built(tmp_path, unpack(text, tmp_path / "wiki"), SiteOptions("Deep"))
+    async with visiting(chromium, base) as visit:
+        await visit.go("/".join(names) + ".html")
+        entry, tree = await visit.box("[aria-current]"), await visit.box(".site-nav")
+    assert entry["width"] > tree["width"] / 2
+
+
 async def test_menu_of_a_phone_opens_at_the_page(
     chromium: Browser, odd_site: str
 ) -> None:

@@ -1,6 +1,7 @@
 """Files beside the pages: what a page links to is in the site, and nothing else."""
 
 import os
+import re
 import time
 
 import pytest
@@ -69,6 +70,18 @@ def test_file_whose_name_is_no_text_is_not_in_the_way(studio: Studio) -> None:
     for name in (b"\xff.png", b".\xfe.png"):
         (folder / os.fsdecode(name)).write_bytes(b"x")
     assert studio.build().problems == ()
+
+
+def test_link_of_a_picture_without_text_has_the_name_of_its_file(
+    studio: Studio,
+) -> None:
+    """That of its address would be read out letter by letter."""
+    folder = studio.add("-- home.md --\n![](图%201.png) ![](a&amp;b.mp4)\n")
+    for name in ("图 1.png", "a&b.mp4"):
+        (folder / name).write_bytes(b"x")
+    studio.build()
+    named = re.findall(r'<[av][^>]* aria-label="([^"]*)"', studio.article("index.html"))
+    assert named == ["图 1.png", "a&amp;b.mp4"]
 
 
 def test_wiki_link_to_a_file_starts_at_the_root(studio: Studio) -> None:

@@ -288,13 +288,13 @@ def write_picture(ref: LinkRef, src: str, *, is_linked: bool) -> str:
     if ref.is_in_link or not is_linked:
         return picture
     # a link needs a name: the picture's own, or its file's
-    label = "" if ref.inner else f' aria-label="{escape(leaf_of(src))}"'
+    label = "" if ref.inner else f' aria-label="{escape(unquote(leaf_of(src)))}"'
     return f'<a class="picture" href="{address}"{label}>{picture}</a>'
 
 
 def write_player(ref: LinkRef, src: str, tag: str) -> str:
     """A player with a link to the file, as the service shows videos and sounds."""
-    address, name = escape(src), escape(ref.inner or leaf_of(src))
+    address, name = escape(src), escape(ref.inner or unquote(leaf_of(src)))
     player = (
         f'<{tag} src="{address}"{ref.attributes} controls preload="metadata"'
         f' aria-label="{name}"></{tag}>'

@@ -43,6 +43,16 @@ def test_mark_of_a_footnote_is_no_part_of_a_heading() -> None:
     assert (parsed.toc[0].id, parsed.toc[0].text) == ("a-b-c", "A b c")
 
 
+def test_heading_without_text_is_in_no_list_of_headings() -> None:
+    """Its entry would be a link without a name; the text after it stays."""
+    parsed = parse("# A\n\n## \n\nb\n\n[[_TOC_]]\n")
+    assert [entry.text for entry in parsed.toc] == ["A"]
+    assert [(one.heading, one.text) for one in parsed.sections] == [("A", "b")]
+    assert (
+        '<ul class="section-nav"><li><a href="#a">A</a></li></ul>' in parsed.parts[-1]
+    )
+
+
 @pytest.mark.parametrize("name", ["siteHits", "siteContent"])
 def test_id_of_a_theme_keeps_the_prefix_and_its_links_follow(name: str) -> None:
     """A script, a label or the link to the content would find the page's element."""

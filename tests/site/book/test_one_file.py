@@ -55,6 +55,12 @@ def test_pictures_and_files_are_inside(wiki: Studio) -> None:
     assert UPLOAD not in re.sub(r'title="[^"]*"', "", text)
 
 
+def test_a_picture_without_text_is_no_link_with_a_name(studio: Studio) -> None:
+    studio.add(f"-- home.md --\n![]({UPLOAD}/map.png)\n-- {UPLOAD}/map.png --\nx\n")
+    text = write(studio, "html")[0].read_text()
+    assert '<a class="picture"><img src="data:' in text
+
+
 def test_a_large_file_lies_beside_and_is_named(
     wiki: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:

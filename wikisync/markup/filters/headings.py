@@ -121,14 +121,15 @@ def free_id(wanted: str, taken: set[str], counts: dict[str, int]) -> str:
 
 
 def rewrite_heading(draft: Draft, index: int, identity: str, text: str) -> None:
-    """Write the id and the link into a heading, and note the heading."""
+    """Write the id and the link into a heading; note it, unless it has no text."""
     document = draft.document
     name = document.names[index]
     label = " ".join(text.split())
     if (values := draft.options.placeholders) and "%{" in label:
         label = Filler(values).text(label)
-    draft.toc.append(TocEntry(LEVELS[name], identity, label))
-    draft.heading_indices.append(index)
+    if label:
+        draft.toc.append(TocEntry(LEVELS[name], identity, label))
+        draft.heading_indices.append(index)
     tag = f'<{name} id="{escape(identity)}">' if identity else f"<{name}>"
     document.html[index] = tag
     end = document.close[index]

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _LINKING = re.compile(r' (id|name|for|headers|href|src|aria-[a-z]+)="([^"]*)"')
 _NAMES_IDS = frozenset({"for", "headers", "aria-labelledby", "aria-describedby"})
-_HREF = re.compile(r' href="[^"]*"')
+_OPENING = re.compile(r' (?:href|aria-label)="[^"]*"')
 _ALT = re.compile(r' alt="([^"]*)"')
 _HEADING = re.compile(r"h[1-6]")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
@@ -364,9 +364,8 @@ class _TagRewriting:
         self._is_lost, self._saved_as = False, ""
         # what is printed never comes into view
         tag = tag.replace(' loading="lazy"', "")
-        is_picture_link = name == "a" and 'class="picture"' in tag
-        if is_picture_link:
-            tag = _HREF.sub("", tag)
+        if name == "a" and 'class="picture"' in tag:
+            tag = _OPENING.sub("", tag)
         tag = _LINKING.sub(self._value, tag)
         if self._is_lost:
             alt = _ALT.search(tag)
