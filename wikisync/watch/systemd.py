@@ -13,14 +13,12 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from wikisync.core.packaged import packaged_text
 from wikisync.errors import FolderError, UsageError
 
 SOCKET_VARIABLE = "NOTIFY_SOCKET"
 WATCHDOG_VARIABLE = "WATCHDOG_USEC"
 STATUS_CHARS_MAX = 200
-WATCHDOG_S = 60
-"""In the unit file: silence for so long means that it hangs."""
-STOP_S = 10
 
 
 class Notifier:
@@ -87,43 +85,16 @@ def unit_text(
             " control character",
             hint="omit that option",
         )
+    ours, others = ("system:", "user:") if is_system else ("user:", "system:")
+    lines = packaged_text(__package__, "unit.service").split("\n")
+    wanted = [one.removeprefix(ours) for one in lines if not one.startswith(others)]
     line = [command, "watch", "-C", str(workspace), *words]
-    start = " ".join(map(_quoted, line))
-    environment = (
-        "/etc/wikisync/environment" if is_system else "%h/.config/wikisync/environment"
+    return "\n".join(wanted).format(
+        description=str(workspace).replace("%", "%%"),
+        user=getpass.getuser() if is_system else "",
+        start=" ".join(map(_quoted, line)),
+        workspace=_quoted(str(workspace)),
     )
-    lines = [
-        "[Unit]",
-        f"Description=wikisync watch in {str(workspace).replace('%', '%%')}",
-        "Documentation=man:systemd.service(5)",
-    ]
-    if is_system:
-        lines += ["Wants=network-online.target", "After=network-online.target"]
-    lines += [
-        "",
-        "[Service]",
-        "Type=notify",
-        *([f"User={getpass.getuser()}"] if is_system else []),
-        f"ExecStart={start}",
-        "ExecReload=/bin/kill -HUP $MAINPID",
-        "# a file with WIKISYNC_TOKEN=..., readable only by you",
-        f"EnvironmentFile=-{environment}",
-        "Restart=on-failure",
-        "RestartSec=10",
-        "# restarting does not fix an invalid wikisync.toml",
-        "RestartPreventExitStatus=2",
-        f"WatchdogSec={WATCHDOG_S}",
-        f"TimeoutStopSec={STOP_S}",
-        "NoNewPrivileges=yes",
-        "UMask=0077",
-    ]
-    if is_system:
-        lines += ["PrivateTmp=yes", "ProtectSystem=strict", "ProtectHome=read-only"]
-        lines += [f"ReadWritePaths={_quoted(str(workspace))}"]
-        # the minus: a folder that does not exist is no failure
-        lines += ["ProtectKernelTunables=yes"]
-    target = "multi-user.target" if is_system else "default.target"
-    return "\n".join([*lines, "", "[Install]", f"WantedBy={target}", ""])
 
 
 def _is_unnameable(word: str) -> bool:
