@@ -70,18 +70,24 @@ class BatchKind(StrEnum):
     REWOUND_THERE = "rewound-there"
 
 
-WHY = {
-    BatchKind.DELETES_HERE: "they are missing on the wiki",
-    BatchKind.DELETES_THERE: "their files are missing here",
-    BatchKind.CHANGES_HERE: "many pages changed on the wiki at once",
-    BatchKind.CHANGES_THERE: "many files changed here at once",
-    BatchKind.SHRUNK_HERE: "nearly all of their text was removed on the wiki",
-    BatchKind.SHRUNK_THERE: "nearly all of their text was removed here",
-    BatchKind.EMPTIED: "their directory here is empty, as if its disk were not mounted",
-    BatchKind.REWOUND: "the wiki returned to an older state, as after a restored backup"
-    " or a forced push",
-    BatchKind.REWOUND_THERE: "the folder returned to an older state, as after an older"
-    " copy was put over it",
+_WOULD_BE = {
+    BatchKind.DELETES_HERE: "removed here because they are missing on the wiki",
+    BatchKind.DELETES_THERE: "deleted on the wiki because their files are missing here",
+    BatchKind.CHANGES_HERE: "changed here because many pages changed on the wiki at"
+    " once",
+    BatchKind.CHANGES_THERE: "changed on the wiki because many files changed here at"
+    " once",
+    BatchKind.SHRUNK_HERE: "changed here because nearly all of their text was removed"
+    " on the wiki",
+    BatchKind.SHRUNK_THERE: "changed on the wiki because nearly all of their text was"
+    " removed here",
+    BatchKind.EMPTIED: "deleted on the wiki, or written here, because their directory"
+    " here is empty, as if its disk were not mounted",
+    BatchKind.REWOUND: "reverted, renamed back or removed here because the wiki"
+    " returned to an older state, as after a restored backup or a forced push",
+    BatchKind.REWOUND_THERE: "reverted, renamed back, added or removed on the wiki"
+    " because the folder returned to an older state, as after an older copy was put"
+    " over it",
 }
 ALL_KINDS = frozenset(BatchKind)
 APPROVED_BY_UNDO = (
@@ -137,21 +143,7 @@ class Batch(Struct, frozen=True):
         return some_of([member.slug for member in self.members], NAMES_SHOWN_MAX)
 
     def __str__(self) -> str:
-        verb = _VERBS[self.kind]
-        return f"{self.share} would be {verb} because {WHY[self.kind]}: {self.names}"
-
-
-_VERBS = {
-    BatchKind.DELETES_HERE: "removed here",
-    BatchKind.DELETES_THERE: "deleted on the wiki",
-    BatchKind.CHANGES_HERE: "changed here",
-    BatchKind.CHANGES_THERE: "changed on the wiki",
-    BatchKind.SHRUNK_HERE: "changed here",
-    BatchKind.SHRUNK_THERE: "changed on the wiki",
-    BatchKind.EMPTIED: "deleted on the wiki, or written here,",
-    BatchKind.REWOUND: "reverted, renamed back or removed here",
-    BatchKind.REWOUND_THERE: "reverted, renamed back, added or removed on the wiki",
-}
+        return f"{self.share} would be {_WOULD_BE[self.kind]}: {self.names}"
 
 
 _REASONS = {

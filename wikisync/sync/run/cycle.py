@@ -234,7 +234,7 @@ class _Run:
         if not decided.plan.actions and not self._state.conflict_files():
             await self._fetch_attachments(decided)
             return
-        push = Pushes(self._cycle, decided.here, decided.there).run
+        push = Pushes(self._cycle, decided).run
         plan = decided.plan
         # before the renames: another page may get the name beside which the file lies
         if self._state.conflict_files():
@@ -252,7 +252,7 @@ class _Run:
             self._shown = await self._holds.show(decided, writes=not is_pushed)
         ended = [a.slug for a in plan.actions if isinstance(a, actions.DropRecord)]
         if any(isinstance(a, actions.Write | actions.Adopt) for a in plan.actions):
-            await pull.pull_pages(self._cycle, plan, decided.here, decided.there)
+            await pull.pull_pages(self._cycle, decided)
             note_writes(self._cycle, plan, is_first=not self._agreed)
         for merge in plan.merges:
             await self._one(merge, decided, push)

@@ -41,12 +41,10 @@ _Fetched: TypeAlias = tuple[model.Page, model.Digest | None]
 """A page on its way from the wiki to the folder, and what it replaces."""
 
 
-async def pull_pages(
-    cycle: parts.Cycle, plan: plans.Plan, here: model.Snapshot, there: model.Snapshot
-) -> None:
+async def pull_pages(cycle: parts.Cycle, decided: parts.Decided) -> None:
     """Write what the wiki created and edited, and record what is equal already."""
-    lost, pulls = cycle.tally.lost_names, _Pulls(cycle, here, there)
-    left = plans.Plan(tuple(a for a in plan.actions if a.slug not in lost))
+    lost, pulls = cycle.tally.lost_names, _Pulls(cycle, decided)
+    left = decided.plan.map(lambda a: None if a.slug in lost else a)
     await pulls.write_pages(left)
     adopted = [a for a in left.actions if isinstance(a, plans.Adopt)]
     for start in range(0, len(adopted), BATCH_PAGES):
@@ -56,13 +54,10 @@ async def pull_pages(
 
 
 class _Pulls:
-    def __init__(
-        self, cycle: parts.Cycle, here: model.Snapshot, there: model.Snapshot
-    ) -> None:
+    def __init__(self, cycle: parts.Cycle, decided: parts.Decided) -> None:
         self._cycle = cycle
         self._state, self._tally = cycle.state, cycle.tally
-        self._here = here
-        self._there = there
+        self._here, self._there = decided.here, decided.there
         self._failures_in_row = 0
         self._keeping: dict[model.Slug, int] = {}
         """Numbers of texts that are kept because they are about to be replaced."""

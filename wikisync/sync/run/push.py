@@ -24,7 +24,7 @@ from wikisync.core.system.parallel import finish
 from wikisync.merging.metadata import front_matter_of
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.ledger import NO_DIGEST, NO_SLUG, Agreed, Intent, WriteKind
-from wikisync.sync.run.parts import FINISH_TIMEOUT_S, UNAGREED, Cycle
+from wikisync.sync.run.parts import FINISH_TIMEOUT_S, UNAGREED, Cycle, Decided
 from wikisync.sync.run.pull import rebase
 
 log = logging.getLogger(__name__)
@@ -66,14 +66,11 @@ def normalisation_of(sent: str, answered: str) -> Normalisation:
 class Pushes:
     """Carries out actions of a plan; a cancelled one ends, or leaves its intent."""
 
-    def __init__(
-        self, cycle: Cycle, here: model.Snapshot, there: model.Snapshot
-    ) -> None:
+    def __init__(self, cycle: Cycle, decided: Decided) -> None:
         self._cycle = cycle
         self._state, self._local = cycle.state, cycle.local
         self._remote, self._tally = cycle.remote, cycle.tally
-        self._here = here
-        self._there = there
+        self._here, self._there = decided.here, decided.there
         self._silent_in_row = 0
         self._is_limited = False
         """Changes of this wiki wait; what can be read of it goes on."""
