@@ -41,6 +41,7 @@ from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
 from wikisync.workspace.opening import OpenWorkspace, other_folder
 from wikisync.workspace.sent_pages import NAMED_MAX, old_links
+from wikisync.workspace.sentences import with_hint
 
 log = logging.getLogger(__name__)
 
@@ -189,9 +190,8 @@ class Watch:
                 if not problem:
                     return  # a page that was refused is held by now, which is no news
         text = f": {problem}" if problem else ""
-        hint = f" ({run.hint})" if run.hint else ""
-        again = self._next_try(run.not_before)
-        self._say(f"{run.name}: {run.condition.value}{text}{hint}{again}")
+        line = with_hint(f"{run.name}: {run.condition.value}{text}", run.hint)
+        self._say(line + self._next_try(run.not_before))
 
     def _say(self, line: str) -> None:
         log.info("%s", line)
@@ -201,13 +201,11 @@ class Watch:
         if outage is None:
             self._messages.note("the service is back")
         else:
-            message, hint = outage.error.message, outage.error.hint
-            log.error("%s", message)
-            hint = f" ({hint})" if hint else ""
-            self._messages.note(
-                f"{outage.condition.value}: {message}{hint};"
-                f" saves wait and are uploaded later{self._next_try(outage.until)}"
-            )
+            error = outage.error
+            log.error("%s", error.message)
+            line = with_hint(f"{outage.condition.value}: {error.message}", error.hint)
+            again = self._next_try(outage.until)
+            self._messages.note(f"{line}; saves wait and are uploaded later{again}")
         self._changed.set()
 
     def _next_try(self, at: float) -> str:

@@ -232,15 +232,8 @@ def holding(
     plan: Plan, reasons: Mapping[Slug, HoldReason], instead_of: UnionType = Send
 ) -> Plan:
     """Hold these pages instead of sending their texts, or of other actions."""
-    if not reasons:
-        return plan
-    return plan.map(
-        lambda a: (
-            Hold(a.slug, reasons[a.slug])
-            if a.slug in reasons and isinstance(a, instead_of)
-            else a
-        )
-    )
+    holds = {slug: Hold(slug, reason) for slug, reason in reasons.items()}
+    return plan.instead(instead_of, holds) if holds else plan
 
 
 def without_twins(
@@ -279,15 +272,8 @@ def without_twins(
 
 def without_removals(plan: Plan, waiting: Mapping[Slug, SkipReason]) -> Plan:
     """Put off the removals of these pages, each for its reason."""
-    if not waiting:
-        return plan
-    return plan.map(
-        lambda a: (
-            Skip(a.slug, waiting[a.slug])
-            if isinstance(a, Delete) and a.slug in waiting
-            else a
-        )
-    )
+    skips = {slug: Skip(slug, reason) for slug, reason in waiting.items()}
+    return plan.instead(Delete, skips) if skips else plan
 
 
 def _name_of(action: Action) -> Slug | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from types import UnionType
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct
@@ -423,6 +424,10 @@ class Plan(Struct, frozen=True):
         """The same plan with every action as ``change`` gives it, without the Nones."""
         changed = map(change, self.actions)
         return Plan.from_actions(action for action in changed if action is not None)
+
+    def instead(self, kinds: type | UnionType, others: Mapping[Slug, Action]) -> Plan:
+        """The same plan where pages have others instead of actions of some kinds."""
+        return self.map(lambda a: others.get(a.slug, a) if isinstance(a, kinds) else a)
 
     def __str__(self) -> str:
         if not self.actions:

@@ -169,14 +169,12 @@ async def hold_texts(cycle: Cycle, decided: Decided) -> None:
             continue  # a folder's name says nothing of the markers in one page
         elif not git_conflicts(text) <= git_conflicts(agreed):
             found[slug] = plans.HoldReason.GIT_MARKER
-    empty = {one for one in found if found[one] is plans.HoldReason.EMPTY}
-    plan = plan.map(
-        lambda a: (
-            plans.Skip(a.slug, plans.SkipReason.EMPTY)
-            if isinstance(a, plans.CreateRemote) and a.slug in empty
-            else a
-        )
-    )
+    empty = {
+        slug: plans.Skip(slug, plans.SkipReason.EMPTY)
+        for slug, reason in found.items()
+        if reason is plans.HoldReason.EMPTY
+    }
+    plan = plan.instead(plans.CreateRemote, empty)
     decided.plan = narrowing.holding(plan, found)
 
 

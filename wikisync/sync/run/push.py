@@ -386,23 +386,18 @@ class Pushes:
             return
         if isinstance(error, errors.Rejected | errors.PermissionDenied):
             self._settle_all(action.slug)
-            if isinstance(action, plan.MoveRemote) and isinstance(
-                error, errors.Rejected
-            ):
-                self._leave_name(action, error)
-                return
             if not isinstance(action, plan.MoveRemote):
                 # what it says may be about the text, or about the token's rights
                 said = f"{error.message}; {error.hint}" if error.hint else error.message
                 digest = (
-                    action.remote
-                    if isinstance(action, plan.DeleteRemote)
-                    else action.local
+                    action.local if isinstance(action, plan.Send) else action.remote
                 )
-                self._state.record_refusal(
-                    action.slug, digest, said, self._cycle.clock()
-                )
+                now = self._cycle.clock()
+                self._state.record_refusal(action.slug, digest, said, now)
                 self._tally.refused.add(action.slug)
+            elif isinstance(error, errors.Rejected):
+                self._leave_name(action, error)
+                return
         self._tally.fail("page-refused", action.slug, error)
 
     def _leave_name(self, action: plan.MoveRemote, error: errors.Rejected) -> None:
