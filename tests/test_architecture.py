@@ -54,7 +54,7 @@ workspace: api config contract core.contents core.decoding core.fetching core.gi
     core.system.file_status core.system.libc core.system.parallel core.system.private
     core.system.processes core.terminal core.version core.versions errors folder
     markup merging site sync workspace
-watch: api config core.decoding core.layout core.messages core.model
+watch: api config core.decoding core.layout core.messages core.model core.packaged
     core.system.connections core.system.file_status core.system.private
     core.system.processes core.system.running core.terminal core.version errors folder
     site sync watch workspace
