@@ -149,6 +149,24 @@ def test_file_is_not_written_where_its_owner_would_lose_access(
 
 
 @as_root
+def test_file_beside_another_users_page_names_the_page_to_change(root: Path) -> None:
+    """A conflict file takes over what the page has, and is not there yet."""
+    (root / "home.md").write_bytes(b"one")
+    os.chown(root / "home.md", ANN, ANN)
+    write = FileWrite("home.conflict.md", b"both", None, like="home.md")
+
+    def act() -> None:
+        with FolderWriter(root) as writer:
+            (error,) = writer.write_many([write])
+        raise error or AssertionError
+
+    said = error_as(BOB, BOB, act)
+    assert f"cannot write home.md: it belongs to {ANN}" in said
+    assert said.endswith("chmod g+rw home.md")
+    assert [one.name for one in root.iterdir()] == ["home.md"]
+
+
+@as_root
 def test_file_is_not_written_where_its_group_would_lose_access(root: Path) -> None:
     (root / "home.md").write_bytes(b"one")
     (root / "home.md").chmod(0o660)

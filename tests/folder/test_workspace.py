@@ -1,4 +1,5 @@
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from wikisync.folder.workspace import (
     FolderIdentity,
     Identity,
     StateMatch,
+    _identity,
     adopt,
     current_folder,
     file_system_of,
@@ -170,6 +172,24 @@ def test_workspace_that_comes_back_to_a_machine_is_shared(
     assert state_match(private, there, [earlier]) is StateMatch.SHARED
     assert state_match(private, here, [earlier]) is StateMatch.SAME
     assert state_match(private, earlier, [earlier]) is StateMatch.COPIED
+
+
+def test_machine_that_cannot_be_read_is_no_other_machine(
+    private: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "machine-id").write_text("0123456789abcdef\n")
+    numbers = (tmp_path / "none", tmp_path, tmp_path / "machine-id")
+    monkeypatch.setattr(workspace_module, "MACHINE_IDS", numbers)
+    identity = adopt(private)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with (private / FOLDER_ID_FILE).open() as marker:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (marker.fileno(), limits[1]))
+        try:
+            with pytest.raises(FolderError, match="machine-id: too many open files"):
+                _identity(private, identity.marker)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert state_match(private, identity) is StateMatch.SAME
 
 
 def test_other_marker_is_another_workspace(private: Path) -> None:

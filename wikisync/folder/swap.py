@@ -371,7 +371,7 @@ class FolderWriter:
                     safe_open.Folders(self._root) as folders,
                     safe_open.opened_file(folders, like) as old,
                 ):
-                    keep_attributes(old, new, write.path, mode_max=self._modes)
+                    keep_attributes(old, new, like, mode_max=self._modes)
             elif self._modes == PERSONS:
                 inherit_owner(parent, new)
                 inherit_access(parent, new)

@@ -101,15 +101,11 @@ def holder_of(private: Path) -> str | None:
         raise safe_open.folder_error(
             "read", str(private / layout.LOCK_FILE), exc
         ) from exc
-    try:
+    # a disk without locks: whoever wants one gets an error
+    with safe_open.closing(descriptor), suppress(OSError):
         if is_locked(descriptor):
             return _holder(descriptor).removeprefix(": ") or "another process"
-    except OSError:
-        return None  # a disk without locks: whoever wants one gets an error
-    else:
-        return None
-    finally:
-        os.close(descriptor)
+    return None
 
 
 class _Holder(msgspec.Struct, frozen=True):
@@ -226,8 +222,10 @@ def _identity(private: Path, marker: str) -> Identity:
         status = private.stat()
     name = socket.gethostname()
     for path in MACHINE_IDS:
-        with suppress(OSError, UnicodeDecodeError):
-            name = path.read_text("ascii").strip() or name
+        # without a free descriptor it would look like another machine
+        if path.is_file() and os.access(path, os.R_OK):
+            with safe_open.folder_errors("read", path):
+                name = path.read_text("ascii", "replace").strip() or name
             break
     # a number of this machine; the system's own is secret, so it is hashed
     machine = hashlib.sha256(f"wikisync {name}".encode()).hexdigest()[:32]
