@@ -134,6 +134,7 @@ async def test_a_write_whose_connection_broke_is_not_repeated(
     ("url", "message", "hint"),
     [
         ("http://127.0.0.1:9", "nothing listens at 127.0.0.1:9", "the service runs"),
+        ("http://[::1]:9", "nothing listens at [::1]:9", "the service runs"),
         ("http://nowhere.invalid", "nowhere.invalid is not known", "spelling"),
         ("https{wire}", "no secure connection to https://127", "http against https"),
     ],
@@ -146,6 +147,16 @@ async def test_a_connection_that_cannot_be_made_is_an_error_at_once(
         with pytest.raises(Unavailable, match=re.escape(message)) as failed:
             await client.version()
     assert hint in (failed.value.hint or "")
+
+
+@pytest.mark.parametrize("host", ["a..b", f"{'a' * 64}.example", "127.1"])
+async def test_a_host_that_no_name_server_can_be_asked_for_is_a_wrong_url(
+    host: str, make_client: ClientMaker
+) -> None:
+    async with make_client(f"http://{host}") as client:
+        with pytest.raises(ProtocolViolation, match="names no host") as failed:
+            await client.version()
+    assert failed.value.hint == "check the spelling of the URL"
 
 
 async def test_something_that_does_not_speak_http(wired: Client, wire: Wire) -> None:

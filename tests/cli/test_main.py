@@ -377,6 +377,16 @@ def test_url_is_the_first_word_or_an_option_or_in_the_environment(
             "gitlab.example.com is not the URL of a service",
             "https://gitlab.example.com",
         ),
+        (
+            "project show git@gitlab.example.com:a/b.wiki.git a/b",
+            "gitlab.example.com:a/b.wiki.git is not the URL of a service",
+            "https://gitlab.example.com, or",
+        ),
+        (
+            "project show ann:s3cret@localhost:8080/git a/b",
+            "error: localhost:8080/git is not the URL of a service",
+            "https://localhost:8080, or",
+        ),
     ],
 )
 def test_what_names_no_service_is_a_usage_error(

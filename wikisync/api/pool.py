@@ -95,6 +95,9 @@ def _why(exc: Exception, purpose: Purpose, url: str, *, is_known_host: bool) -> 
             return ProtocolViolation, reason, _PORT_HINT, False
         case aiohttp.ClientConnectionError() | OSError():
             return Unavailable, f"the connection broke ({url})", again, True
+        case aiohttp.InvalidURL() | UnicodeError():
+            reason = f"{url} names no host that can be asked"
+            return ProtocolViolation, reason, "check the spelling of the URL", False
         case _:
             reason = f"{url} cannot be requested or read: {type(exc).__name__}"
             return ProtocolViolation, reason, None, False
@@ -123,12 +126,10 @@ def _password_wanted(proxy: Proxy) -> tuple[str, str]:
 
 
 def _unreachable(exc: aiohttp.ClientConnectorError) -> tuple[str, str]:
-    host = f"{exc.host}:{exc.port}"
+    host = URL.build(host=exc.host, port=exc.port).raw_authority
     if isinstance(exc, aiohttp.ClientConnectorDNSError):
-        return (
-            f"the host name {exc.host} is not known",
-            "check the spelling of the URL and the network",
-        )
+        hint = "check the spelling of the URL and the network"
+        return f"the host name {exc.host} is not known", hint
     if exc.errno == errno.ECONNREFUSED:
         hint = "check the port of the URL and that the service runs"
         return f"nothing listens at {host}", hint

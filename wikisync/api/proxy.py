@@ -47,16 +47,14 @@ def named_proxy(scheme: str, host: str) -> Proxy | None:
     try:
         # without a scheme it is HTTP, as curl takes it
         parts = urlsplit(text if "://" in text else f"http://{text}")
-        port = parts.port
+        _ = parts.port
     except ValueError:
         raise _unusable(variable, "is not a URL") from None
     if not parts.hostname:
         raise _unusable(variable, "names no host")
     if parts.scheme not in {"http", "https"}:
         raise _unusable(variable, f"has the scheme {parts.scheme}")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    authority = host if port is None else f"{host}:{port}"
-    login, at, _ = parts.netloc.rpartition("@")
+    login, at, authority = parts.netloc.rpartition("@")
     encoded = b64encode(unquote(login).encode()).decode()
     return Proxy(
         variable=variable,

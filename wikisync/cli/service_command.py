@@ -7,6 +7,7 @@ workspace, so that a token of a workspace never goes to another service.
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
-from wikisync.api.address import ServiceAddress
+from wikisync.api.address import ServiceAddress, shown_address
 from wikisync.api.client import Client
 from wikisync.api.exchange import Request
 from wikisync.cli.console import Console
@@ -112,10 +113,12 @@ def _require_url(
             f" {URL_VARIABLE}",
         )
     if "://" not in value:
+        shown = shown_address(value)
+        # as git writes an address: HOST:PATH
+        host = re.sub(r":(?!\d+$)[^]:]*$", "", shown.partition("/")[0])
         raise UsageError(
-            f"{value} is not the URL of a service: the scheme is missing",
-            hint=f"give the URL, like https://{value.partition('/')[0]}, "
-            f"or set {URL_VARIABLE}",
+            f"{shown} is not the URL of a service: the scheme is missing",
+            hint=f"give the URL, like https://{host}, or set {URL_VARIABLE}",
         )
     return value
 
