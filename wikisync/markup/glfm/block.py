@@ -30,6 +30,12 @@ STARTS: Mapping[str, str] = {
     "lone_pipe": "|",
 }
 """Rule name to the characters it can start with; an unnamed rule is always asked."""
+JOINED = frozenset({"hr", "dl_close"})
+"""Tokens that end blocks which a blank line behind them does not part from others."""
+KEEP_BLANKS = frozenset({"fence", "blockquote_close", "alert_close", "dl_close"})
+"""Those of blocks to which the blank lines at their end belong."""
+LISTS = frozenset({"bullet_list_close", "ordered_list_close"})
+NOTE_END = "footnote_reference_close"
 
 Rules = list[RuleFuncBlockType]
 
@@ -113,9 +119,17 @@ class GlfmBlock(ParserBlock):
             line = state.line
             is_block = len(state.tokens) > count
             if is_block:
+                last = state.tokens[-1].type
+                if last == "dl_close":
+                    # what parts its term from its descriptions is its own
+                    is_parted = not state.tight
                 state.tight = not is_parted
                 # a list may have taken blank lines that are behind it
-                is_parted |= line <= endLine and state.isEmpty(line - 1)
+                is_behind = line <= endLine and state.isEmpty(line - 1)
+                is_kept = last in KEEP_BLANKS or (last in LISTS and not state.is_parted)
+                is_empty_note = last == NOTE_END and state.tokens[-2].nesting == 1
+                is_parted |= is_empty_note or (is_behind and not is_kept)
+                is_block = last not in JOINED
             if line < endLine and state.isEmpty(line):
                 state.line = line = line + 1
                 is_next = line < endLine and state.isEmpty(line)

@@ -73,9 +73,7 @@ def push_items(
         is_tight &= push_content(state, line, end_line, marker) and not ended_blank
         state.push("list_item_close", "li", -1)
         item.map = [line, state.line]
-        ended_blank = state.is_parted or (
-            state.line - line > 1 and state.isEmpty(state.line - 1)
-        )
+        ended_blank = state.is_parted
         line, marker = state.line, None
         if line >= end_line or not state.blkIndent <= state.sCount[line]:
             break
@@ -109,6 +107,7 @@ def push_content(
         state.sCount[blank] < state.blkIndent for blank in range(line + 1, next_line)
     ):
         state.line = min(next_line, end_line)
+        state.is_parted = state.line - line > 1
     else:
         state.md.block.tokenize(state, line, end_line)
     is_tight = state.tight

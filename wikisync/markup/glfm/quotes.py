@@ -7,7 +7,7 @@ from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from wikisync.markup.glfm.block import GlfmState
+from wikisync.markup.glfm.block import GlfmState, Rules
 
 # To the service's parser a ``>`` that is indented by four is none, a line of text that
 # a quote around this one has taken is text here too, and tabs are counted from the
@@ -31,6 +31,8 @@ def blockquote(state: StateBlock, start_line: int, end_line: int, silent: bool) 
     opening = state.push("blockquote_open", "blockquote", 1)
     state.md.block.tokenize(state, start_line, line)
     state.push("blockquote_close", "blockquote", -1)
+    # blank lines behind an empty one are not its own
+    state.line = min(state.line, line)
     opening.map = [start_line, state.line]
     state.lineMax, state.parentType, state.blkIndent, state.enclosing = old
     for number, marks in enumerate(saved, start_line):
@@ -61,9 +63,7 @@ def take_lines(
             is_empty = take_mark(state, line, saved)
         elif is_empty:
             break
-        elif state.sCount[line] >= 0 and any(
-            rule(state, line, end_line, True) for rule in rules
-        ):
+        elif ends_text(state, line, end_line, rules):
             # no paragraph of the quote may take this line
             state.lineMax = line
             saved.append(marks_of(state, line))
@@ -76,6 +76,13 @@ def take_lines(
                 state.sCount[line] = -1 - state.base(state.sCount[line])
         line += 1
     return line
+
+
+def ends_text(state: StateBlock, line: int, end_line: int, rules: Rules) -> bool:
+    """Whether a block begins on a line that a quote around this one has not taken."""
+    return state.sCount[line] >= 0 and any(
+        rule(state, line, end_line, True) for rule in rules
+    )
 
 
 def take_mark(state: GlfmState, line: int, saved: list[Marks]) -> bool:
@@ -190,13 +197,14 @@ def fenced_quote(
             taken.append((line, spaces))
     first = len(state.tokens)
     push_content(state, start_line, close_line)
+    has_close &= state.line >= close_line
     if has_close:
         loosen_lists(state.tokens)
     for line, spaces in taken:
         move_start(state, line, -spaces)
     if kind is not None:
         mark_alert(state, first, kind[1].lower(), kind[2].strip())
-    state.line = close_line + has_close
+    state.line += has_close
     return True
 
 
@@ -225,12 +233,17 @@ def find_close(
     state: StateBlock, line: int, end_line: int, width: int
 ) -> tuple[int, bool]:
     """Line of the closing fence, and whether it is one or the container's end."""
+    rules = state.md.block.ruler.getRules("blockquote")
     while line < end_line:
-        position = state.bMarks[line] + state.tShift[line]
-        if position < state.eMarks[line] and state.sCount[line] < state.blkIndent:
+        is_outside = not state.isEmpty(line) and state.sCount[line] < state.blkIndent
+        if is_outside and (
+            state.isEmpty(line - 1) or ends_text(state, line, end_line, rules)
+        ):
             return line, False
+        position = state.bMarks[line] + state.tShift[line]
         match = ONLY_FENCE.fullmatch(state.src, position, state.eMarks[line])
-        if match and len(match[1]) >= width and not state.is_code_block(line):
+        is_fence = match is not None and len(match[1]) >= width and not is_outside
+        if is_fence and not state.is_code_block(line):
             return line, True
         line += 1
     return line, False
@@ -250,6 +263,7 @@ def push_content(state: StateBlock, start_line: int, close_line: int) -> None:
     old_line_max, old_parent = state.lineMax, state.parentType
     state.lineMax = close_line
     state.parentType = "blockquote"
-    state.md.block.tokenize(state, start_line + 1, close_line)
+    state.line = start_line + 1
+    state.md.block.tokenize(state, state.line, close_line)
     state.lineMax, state.parentType = old_line_max, old_parent
     state.push("blockquote_close", "blockquote", -1).markup = FENCE_MARK
