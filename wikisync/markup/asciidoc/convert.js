@@ -94,6 +94,14 @@ notes._resolveFootnotePlaceholdersIn = function (text) {
   return made.replace(/\x01\x01fn:\d+\x01\x01/g, (one) => this.numberedNotes.get(one) ?? one);
 };
 
+/* It writes the cells that hold AsciiDoc before the page, and passes over those of
+ * description lists, whose items are pairs. */
+const { _convertAsciiDocCells: convertCells } = notes;
+notes._convertAsciiDocCells = function (block = this) {
+  const isPaired = block.context === "dlist";
+  return convertCells.call(this, isPaired ? { blocks: block.blocks.flat(2).filter(Boolean) } : block);
+};
+
 /* Players are written by the filter that all formats share, from a picture whose
  * name says that it is none; the sanitiser's list has no player. */
 const media = (kind) => async (node) => {

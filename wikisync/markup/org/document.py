@@ -96,8 +96,7 @@ class _Page:
             is_end = headline.text == "END" and headline.level >= TASK_LEVEL
             return "" if is_end or not text else f"<p{attribute}>{text}</p>"
         pieces = []
-        # the service shows numbers for ``t`` alone
-        if self._settings.options.get("num") == "t":
+        if self._settings.is_on("num", default=False):
             self._numbers = (self._numbers + [0] * headline.level)[: headline.level]
             self._numbers[-1] += 1
             pieces.append(".".join(map(str, self._numbers)))

@@ -126,9 +126,9 @@ class Settings(Struct):
     """Ids of the page's targets, by their text."""
 
     def is_on(self, option: str, *, default: bool) -> bool:
-        """Whether an option is set; the page's word is ``t`` or ``nil``."""
+        """Whether an option is set: to the service only ``nil`` or ``t`` change one."""
         value = self.options.get(option)
-        return default if value is None else value != "nil"
+        return value != "nil" if default else value == "t"
 
     @property
     def has_math(self) -> bool:
