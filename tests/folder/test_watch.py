@@ -223,9 +223,13 @@ async def test_without_watches_folders_are_scanned_through_with_a_notice(
         page.unlink()
         assert await watcher.until(page) == {str(page)}
     assert [notice.code for notice in notices] == ["watch-limit"]
-    assert "limit reached" in notices[0].message
-    assert "large ones less often" in notices[0].message
-    assert "sysctl" in notices[0].hint
+    assert notices[0].message == (
+        "OS file watch limit reached.; they are scanned instead, small ones every 2"
+        " seconds and large ones less often"
+    )
+    assert notices[0].hint == (
+        "raise the limit: sysctl fs.inotify.max_user_watches=524288"
+    )
 
 
 async def test_events_are_tried_again_and_the_notice_is_given_once(
@@ -320,35 +324,45 @@ async def test_a_waiting_watch_can_be_cancelled(tmp_path: Path) -> None:
     assert time.monotonic() - before < 5
 
 
-def test_a_system_without_watches_left_is_survived(tmp_path: Path) -> None:
+@pytest.mark.parametrize("are_made_later", [False, True])
+def test_a_system_without_watches_left_is_survived(
+    tmp_path: Path, *, are_made_later: bool
+) -> None:
     """The real limit, in a user namespace of its own where the system gives one."""
     script = (
         "import asyncio, sys; from pathlib import Path\n"
         "from wikisync.folder import watch\n"
         "watch.SCAN_INTERVAL_S = 0.01\n"
         "async def main():\n"
-        "    root = Path(sys.argv[1])\n"
+        "    root, later = Path(sys.argv[1]), int(sys.argv[2])\n"
         "    hints = watch.watch_folders([root],\n"
         "        notice=lambda problem: print(problem.code))\n"
         "    async with asyncio.timeout(20):\n"
         "        await anext(hints)\n"
-        "        (root / 'page.md').write_text('text')\n"
+        "        for number in range(later):\n"
+        "            (root / f'folder-{number}').mkdir()\n"
+        "        while later and not (await anext(hints)).is_everything:\n"
+        "            pass\n"
+        "        page = root / 'folder-7' / 'page.md'\n"
+        "        page.write_text('text')\n"
         "        print(*(await anext(hints)).paths)\n"
         "    await hints.aclose()\n"
         "asyncio.run(main())\n"
     )
-    for number in range(8):
+    for number in range(0 if are_made_later else 8):
         (tmp_path / f"folder-{number}").mkdir()
-    command = 'echo 4 > /proc/sys/user/max_inotify_watches && exec "$0" -c "$1" "$2"'
+    command = 'echo 4 > /proc/sys/user/max_inotify_watches && exec "$0" -c "$@"'
+    made = str(8 * are_made_later)
     run = subprocess.run(
-        [*UNSHARED, "sh", "-c", command, sys.executable, script, str(tmp_path)],
+        [*UNSHARED, "sh", "-c", command, sys.executable, script, str(tmp_path), made],
         capture_output=True,
         text=True,
         check=False,
     )
     if "unshare" in run.stderr or "max_inotify_watches" in run.stderr:
         pytest.skip("this system gives no user namespace with limits of its own")
-    assert run.stdout.split() == ["watch-limit", str(tmp_path / "page.md")], run.stderr
+    page = str(tmp_path / "folder-7" / "page.md")
+    assert run.stdout.split() == ["watch-limit", page], run.stderr
 
 
 class StillEvents:
