@@ -301,8 +301,7 @@ class Agent(Struct, eq=False):
         with read_workspace(self.workspace) as opened:
             name, known = opened.page_of(section, file.slug), opened.known(section)
             # what both sides agreed on waits for nobody; a status reads all pages
-            is_agreed = known.text(name) == self._text(section, file)
-            if is_agreed and not known.conflict_files(name):
+            if known.text(name) == self._text(section, file):
                 return ""
             status = await scan(opened, section, None)
         reasons = [
