@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import hashlib
+import os
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from pathlib import Path
@@ -511,6 +513,27 @@ async def test_file_that_is_gone_or_cut_off_is_fetched_again(
         await desk.pull()
         assert desk.files() == {PICTURE: b"\x89PNG picture"}
         assert desk.mirror.distrusted_at == 0
+
+
+async def test_file_is_on_the_disk_before_a_copy_can_name_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power cut would leave a copy whose files are empty."""
+    fsync, content = os.fsync, b"the first half, the second half"
+    synced: list[tuple[bytes, bool]] = []
+
+    def note(descriptor: int) -> None:
+        fsync(descriptor)
+        name = desk.mirror.folder / FILES / hashlib.sha256(content).hexdigest()
+        synced.append((os.pread(descriptor, 100, 0), name.exists()))
+
+    async def halves() -> AsyncIterator[bytes]:
+        yield content[:15]
+        yield content[15:]
+
+    monkeypatch.setattr(os, "fsync", note)
+    await desk.mirror.keep_file(halves())
+    assert synced == [(content, False)]
 
 
 async def test_file_that_breaks_off_takes_no_space(desk: Desk) -> None:
