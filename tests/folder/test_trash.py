@@ -12,8 +12,7 @@ from wikisync.folder.trash import KEPT_DAYS, PURGE_EVERY_S, Trash
 
 DAY_S = 86_400.0
 OUTSIDE = (
-    '{"wiki": "handbook", "path": "a", "why": "", "at": 1, "size": 1,'
-    ' "file": "%s"}'
+    '{"wiki": "handbook", "path": "a", "why": "", "at": 1, "size": 1, "file": "%s"}'
 )
 NOON = 1_795_262_400.0
 """2026-11-21 12:00:00 UTC."""
@@ -262,8 +261,7 @@ def test_link_is_not_followed(trash: Trash, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "record",
-    ["", "{}", "[]", *(OUTSIDE % file for file in ("../../x", "..", ".", ""))],
+    "record", ["", "{}", "[]", *(OUTSIDE % file for file in ("../../x", "..", ".", ""))]
 )
 def test_damaged_record_hides_its_entry_alone(
     trash: Trash, tmp_path: Path, record: str
