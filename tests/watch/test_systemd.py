@@ -1,4 +1,6 @@
 import asyncio
+import os
+import re
 import shutil
 import signal
 import socket
@@ -144,6 +146,37 @@ def test_printed_unit_has_every_option_that_was_given(
         f' --log-format json --network-disk --exclude "docs/a 100%%"'
         f" --token-file {tmp_path}/t"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "publish", "readers"),
+    [([], "false", 0), (["--site"], "false", 0o044), ([], "true", 0o044)],
+)
+def test_unit_lets_a_web_server_read_the_site_that_it_publishes(
+    *,
+    words: list[str],
+    publish: str,
+    readers: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "wikisync.toml").write_text(
+        '[service]\nurl = "https://gitlab.example.com"\n'
+        '[[wiki]]\nproject = "docs/handbook"\nfolder = "handbook"\n'
+        f"[site]\npublish = {publish}\n"
+    )
+    asked = ["watch", "-C", str(tmp_path), *words, "--print-unit", "--system"]
+    assert main(asked) == 0
+    (mask,) = re.findall(r"(?m)^UMask=(\d+)$", capsys.readouterr().out)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/home.md").write_text("home\n")
+    before = os.umask(int(mask, 8))
+    try:
+        built = main(["build", str(tmp_path / "pages"), "-o", str(tmp_path / "site")])
+    finally:
+        os.umask(before)
+    assert built == 0
+    assert (tmp_path / "site/index.html").stat().st_mode & 0o077 == readers
 
 
 def test_option_that_a_unit_cannot_name_is_refused() -> None:

@@ -74,8 +74,11 @@ def command(
     """
     console: Console = ctx.obj
     if print_unit:
-        root, words = find_workspace(start).root, _given_words(ctx)
-        console.result(unit_text(root, command_path(), is_system=system, words=words))
+        workspace, words = find_workspace(start), _given_words(ctx)
+        publishes = given["has_site"] or workspace.config.site.publish
+        root, command = workspace.root, command_path()
+        text = unit_text(root, command, words, is_system=system, publishes=publishes)
+        console.result(text)
         return
     console.shows_time = True
     request = WatchRequest(uploads_new=adopt == "push", **given)

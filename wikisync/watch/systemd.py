@@ -19,6 +19,7 @@ from wikisync.errors import FolderError, UsageError
 SOCKET_VARIABLE = "NOTIFY_SOCKET"
 WATCHDOG_VARIABLE = "WATCHDOG_USEC"
 STATUS_CHARS_MAX = 200
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Notifier:
@@ -69,22 +70,24 @@ class Notifier:
 
 
 def unit_text(
-    workspace: Path, command: str, *, is_system: bool, words: Sequence[str] = ()
+    workspace: Path,
+    command: str,
+    words: Sequence[str] = (),
+    *,
+    is_system: bool,
+    publishes: bool = False,
 ) -> str:
-    """A unit file that watches one workspace, unless none can name the folder."""
-    if _is_unnameable(str(workspace)):
-        raise FolderError(
-            f"a unit file cannot name the folder {str(workspace)!r}: its path has a"
-            " line break or another control character",
-            hint="rename the folder",
-        )
-    refused = [word for word in words if _is_unnameable(word)]
-    if refused:
-        raise UsageError(
-            f"a unit file cannot name {refused[0]!r}: it has a line break or another"
-            " control character",
-            hint="omit that option",
-        )
+    """A unit file that watches one workspace, unless none can name the folder.
+
+    A published site is for a web server to read, and shows what the pages say.
+    """
+    why = "it has a line break or another control character"
+    if _CONTROL.search(str(workspace)):
+        said = f"a unit file cannot name the folder {str(workspace)!r}: {why}"
+        raise FolderError(said, hint="rename the folder")
+    for word in filter(_CONTROL.search, words):
+        said = f"a unit file cannot name {word!r}: {why}"
+        raise UsageError(said, hint="omit that option")
     ours, others = ("system:", "user:") if is_system else ("user:", "system:")
     lines = packaged_text(__package__, "unit.service").split("\n")
     wanted = [one.removeprefix(ours) for one in lines if not one.startswith(others)]
@@ -94,11 +97,8 @@ def unit_text(
         user=getpass.getuser() if is_system else "",
         start=" ".join(map(_quoted, line)),
         workspace=_quoted(str(workspace)),
+        umask="0022" if publishes else "0077",
     )
-
-
-def _is_unnameable(word: str) -> bool:
-    return bool(re.search(r"[\x00-\x1f\x7f]", word))
 
 
 def _quoted(word: str) -> str:
