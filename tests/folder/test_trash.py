@@ -179,8 +179,10 @@ def test_entries_stay_until_they_are_old(trash: Trash, clock: Clock) -> None:
     assert len(trash.entries()) == 2
 
 
-def test_oldest_go_first_when_there_is_too_much(tmp_path: Path, clock: Clock) -> None:
-    trash = Trash(tmp_path / "trash", clock=clock, kept_bytes=10)
+def test_oldest_go_first_when_there_is_too_much(
+    trash: Trash, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.folder.trash.KEPT_BYTES", 10)
     for name in ("a.md", "b.md", "c.md"):
         trash.put(name, b"1234", "why")
         clock.now += 1

@@ -81,8 +81,11 @@ def test_log_as_json_is_an_object_a_line(tmp_path: Path) -> None:
     assert "ValueError: invalid" in said["traceback"]
 
 
-def test_log_never_takes_more_than_its_share_of_the_disk(tmp_path: Path) -> None:
-    with logging_to(tmp_path, "text", bytes_max=2000):
+def test_log_never_takes_more_than_its_share_of_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.watch.process.LOG_BYTES_MAX", 2000)
+    with logging_to(tmp_path, "text"):
         for number in range(1000):
             log.info("line %d", number)
     files = sorted(tmp_path.iterdir())

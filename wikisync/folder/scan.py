@@ -295,15 +295,14 @@ class _Scan:
                     elif _is_ignored(entry):
                         self._see_trace(folder, entry)
                     elif entry.is_symlink():
-                        self._found.hidden[path] = "link-ignored"
-                        if _is_ours(path) and not self._patterns.is_ignored(path):
-                            self._found.problems.append(_problem("link-ignored", path))
+                        self._hide("link-ignored", path, is_told=_is_ours(path))
                     elif entry.is_dir(follow_symlinks=False):
                         folders.append(path)
                     elif is_file:
                         self._see_other(path, entry)
                     else:
-                        self._see_no_file(path)
+                        is_page = parse_path(path) is not None
+                        self._hide("no-regular-file", path, is_told=is_page)
         except OSError as exc:
             self._miss(folder, safe_open.folder_error("list", folder or ".", exc))
         return folders
@@ -329,11 +328,9 @@ class _Scan:
         except FileNotFoundError:
             return
         if not stat.S_ISREG(status.st_mode):
-            self._see_no_file(path)
+            self._hide("no-regular-file", path)
         elif is_dataless(status):
-            self._found.hidden[path] = "file-elsewhere"
-            if not self._patterns.is_ignored(path):
-                self._found.problems.append(_problem("file-elsewhere", path))
+            self._hide("file-elsewhere", path)
         elif self._patterns and self._patterns.is_ignored(path):
             self._found.ignored.add(slug)
         elif slug.startswith(f"{ignore.UPLOADS}/"):
@@ -347,10 +344,11 @@ class _Scan:
                 ListedFile(PagePath(path), slug, page_format, status_of(status))
             )
 
-    def _see_no_file(self, path: str) -> None:
-        self._found.hidden[path] = "no-regular-file"
-        if parse_path(path) and not self._patterns.is_ignored(path):
-            self._found.problems.append(_problem("no-regular-file", path))
+    def _hide(self, code: str, path: str, *, is_told: bool = True) -> None:
+        """Note that a page may be where none was seen, unless a person ignores it."""
+        self._found.hidden[path] = code
+        if is_told and not self._patterns.is_ignored(path):
+            self._found.problems.append(_problem(code, path))
 
     def _see_other(self, path: str, entry: os.DirEntry[str]) -> None:
         if self._patterns.is_ignored(path):

@@ -78,17 +78,11 @@ class Trash:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        wiki: str = "",
-        clock: Callable[[], float] = time.time,
-        kept_bytes: int = KEPT_BYTES,
+        self, folder: Path, *, wiki: str = "", clock: Callable[[], float] = time.time
     ) -> None:
         self._folder = folder
         self._wiki = wiki
         self._clock = clock
-        self._kept_bytes = kept_bytes
         self._size = 0
         self._purged_at: float | None = None
         self._files: dict[str, Trashed] | None = None
@@ -169,7 +163,7 @@ class Trash:
         self._size = sum(entry.size for entry in entries)
         gone = 0
         for entry in entries:
-            if entry.at >= oldest and self._size <= self._kept_bytes:
+            if entry.at >= oldest and self._size <= KEPT_BYTES:
                 break
             self.drop(entry)
             gone += 1
@@ -214,7 +208,7 @@ class Trash:
         if is_file and self._files is not None:
             self._files[path] = entry
         is_due = self._purged_at is None or now - self._purged_at >= PURGE_EVERY_S
-        if is_due or self._size > self._kept_bytes:
+        if is_due or self._size > KEPT_BYTES:
             with suppress(FolderError):
                 self.purge()
         return entry

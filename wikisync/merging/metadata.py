@@ -33,15 +33,11 @@ _SECONDS = re.compile(r"(\d{10})(?:\.?(\d{3,9}))?")
 _ZONE = re.compile(r"\s?(?:Z|[+-]\d\d:?\d\d)\Z")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _FORMS = (
-    "%Y-%m-%d",
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y/%m/%d",
-    "%Y/%m/%d %H:%M",
-    "%Y/%m/%d %H:%M:%S",
-    "%d.%m.%Y",
-    "%d.%m.%Y %H:%M",
-    "%d.%m.%Y %H:%M:%S",
+    *(
+        day + time
+        for day in ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y")
+        for time in ("", " %H:%M", " %H:%M:%S")
+    ),
     "%A, %B %d %Y, %I:%M:%S %p",
     "%a, %d %b %Y %H:%M:%S %z",
     "%a %b %d %H:%M:%S %Y",

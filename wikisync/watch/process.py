@@ -85,15 +85,13 @@ class _LogFile(RotatingFileHandler):
 
 
 @contextmanager
-def logging_to(
-    private: Path, log_format: LogFormat, *, bytes_max: int = LOG_BYTES_MAX
-) -> Iterator[Path]:
+def logging_to(private: Path, log_format: LogFormat) -> Iterator[Path]:
     """Write the package's log into the workspace until the block ends; the file."""
     path = private / LOG_FILE
     try:
         make_private_folder(private)
         handler = _LogFile(
-            path, maxBytes=bytes_max, backupCount=LOG_FILES_KEPT, encoding="utf-8"
+            path, maxBytes=LOG_BYTES_MAX, backupCount=LOG_FILES_KEPT, encoding="utf-8"
         )
     except OSError as exc:
         raise folder_error("write", str(exc.filename or path), exc) from exc

@@ -378,10 +378,6 @@ class WikiRows:
         found: _T = self._kept[table]
         return found
 
-    def _has(self, table: str) -> bool:
-        query = f"SELECT count(*) FROM {table} WHERE wiki = ?"  # noqa: S608 - ours
-        return self._once(table, lambda: bool(self._rows(query)[0][0]))
-
     def _write(self, table: str, statement: str, *more: object) -> None:
         with self._writing(table) as connection:
             connection.execute(statement, (self.number, *more))
@@ -455,7 +451,8 @@ class WikiRows:
     def conflict_files(self, *pages: Slug) -> Mapping[Slug, ConflictFileRecord]:
         """Conflict files that were written, by page; of one page where it is named."""
         # their texts may be many, and mostly there are none
-        if not self._has("conflict_file"):
+        query = "SELECT count(*) FROM conflict_file WHERE wiki = ?"
+        if not self._once("conflict_file", lambda: self._rows(query)[0][0]):
             return {}
         which = "AND slug = ?" if pages else ""
         rows = self._rows(

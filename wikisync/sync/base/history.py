@@ -101,8 +101,9 @@ class History(WikiRows):
 
     def intents(self) -> tuple[Intent, ...]:
         """Calls that were prepared and not settled, oldest first."""
-        if not self._has("intent"):
-            return ()
+        return self._once("intent", self._read_intents)
+
+    def _read_intents(self) -> tuple[Intent, ...]:
         rows = self._rows(
             "SELECT operation, slug, target, format, before, after, text, at, id"
             " FROM intent WHERE wiki = ? ORDER BY id"
