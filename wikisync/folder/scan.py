@@ -295,14 +295,14 @@ class _Scan:
                     elif _is_ignored(entry):
                         self._see_trace(folder, entry)
                     elif entry.is_symlink():
-                        self._hide("link-ignored", path, is_told=_is_ours(path))
+                        self._hide("link-ignored", path, is_reported=_is_ours(path))
                     elif entry.is_dir(follow_symlinks=False):
                         folders.append(path)
                     elif is_file:
                         self._see_other(path, entry)
                     else:
                         is_page = parse_path(path) is not None
-                        self._hide("no-regular-file", path, is_told=is_page)
+                        self._hide("no-regular-file", path, is_reported=is_page)
         except OSError as exc:
             self._miss(folder, safe_open.folder_error("list", folder or ".", exc))
         return folders
@@ -344,10 +344,10 @@ class _Scan:
                 ListedFile(PagePath(path), slug, page_format, status_of(status))
             )
 
-    def _hide(self, code: str, path: str, *, is_told: bool = True) -> None:
+    def _hide(self, code: str, path: str, *, is_reported: bool = True) -> None:
         """Note that a page may be where none was seen, unless a person ignores it."""
         self._found.hidden[path] = code
-        if is_told and not self._patterns.is_ignored(path):
+        if is_reported and not self._patterns.is_ignored(path):
             self._found.problems.append(_problem(code, path))
 
     def _see_other(self, path: str, entry: os.DirEntry[str]) -> None:

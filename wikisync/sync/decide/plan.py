@@ -172,23 +172,20 @@ class CreateLocal(Struct, frozen=True):
     notice: Notice | None = None
 
 
-class Pull(Struct, frozen=True):
+class _OfBoth(Struct, frozen=True):
+    slug: Slug
+    format: Format
+    local: Digest
+    """What the folder must still hold when it is carried out."""
+    remote: Digest
+
+
+class Pull(_OfBoth, frozen=True):
     """The wiki's text replaces the folder's."""
 
-    slug: Slug
-    format: Format
-    local: Digest
-    """What the folder must still hold when it is replaced."""
-    remote: Digest
 
-
-class Adopt(Struct, frozen=True):
+class Adopt(_OfBoth, frozen=True):
     """Both sides hold the same already; only the base learns it."""
-
-    slug: Slug
-    format: Format
-    local: Digest
-    remote: Digest
 
 
 class Rebase(Struct, frozen=True):
@@ -281,22 +278,13 @@ class CreateRemote(Struct, frozen=True):
     notice: Notice | None = None
 
 
-class Push(Struct, frozen=True):
+class Push(_OfBoth, frozen=True):
     """The folder's text and format replace the wiki's."""
 
-    slug: Slug
-    format: Format
-    local: Digest
-    remote: Digest
 
-
-class Merge(Struct, frozen=True):
+class Merge(_OfBoth, frozen=True):
     """Both sides changed: the merged text goes into the folder, to be pushed next."""
 
-    slug: Slug
-    format: Format
-    local: Digest
-    remote: Digest
     is_stale: bool = False
     """Whether the save here seems to know nothing of a text that replaced another."""
 
