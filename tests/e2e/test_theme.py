@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.archive import unpack
-from tests.support.browser import MOBILE, Visit, visiting
+from tests.support.browser import MOBILE, Visit, unchecked_visit, visiting
 from wikisync.cli.main import main
 from wikisync.core.model import WikiOwner
 from wikisync.errors import ExitCode
@@ -348,6 +348,30 @@ async def test_theme_that_is_begun_looks_right(
             assert banner is not None
             assert banner["x"] == footer["x"]
             assert await visit.axe() == []
+
+
+async def test_media_of_other_hosts_are_asked_for_with_and_without_tls(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    """A wiki on plain http takes pictures from hosts beside it."""
+    names = [f"{way}://media.example.com/a" for way in ("http", "https")]
+    addresses = [f"{name}.{kind}" for name in names for kind in ("mp4", "png")]
+    text = "-- home.md --\n" + "".join(f"![a]({one})\n" for one in addresses)
+    base = built(tmp_path, unpack(text, tmp_path / "wiki"), SiteOptions("Media"))
+    async with unchecked_visit(chromium, base) as visit:
+        await visit.go("index.html")
+        await visit.page.wait_for_load_state("networkidle")
+        assert sorted(visit.outside) == addresses
+
+
+async def test_plain_theme_names_the_way_to_a_page_above_its_title(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    pages = unpack("-- home.md --\n# A\n-- b.md --\n# B\n", tmp_path / "wiki")
+    base = built(tmp_path, pages, SiteOptions("Plain", theme="plain"))
+    async with visiting(chromium, base) as visit:
+        await visit.go("index.html")
+        assert await visit.page.inner_text(".pager a") == "Next\nB"
 
 
 async def test_plain_theme_keeps_a_logo_small_and_prints_a_wide_table_whole(

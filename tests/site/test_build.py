@@ -174,6 +174,19 @@ def test_sitemap_is_written_where_the_address_is_known(studio: Studio) -> None:
     )
 
 
+@pytest.mark.parametrize("visibility", ["public", "internal"])
+def test_sitemap_has_the_landing_page_where_all_may_see_it(
+    studio: Studio, visibility: str
+) -> None:
+    studio.set(url="https://docs.example.com/w")
+    studio.add("-- home.md --\nx\n", "docs/open", visibility="public")
+    studio.add("-- home.md --\nx\n", "docs/other", visibility=visibility)
+    studio.build()
+    listed = "<loc>https://docs.example.com/w/</loc>" in studio.read("sitemap.xml")
+    assert listed == (visibility == "public")
+    assert listed != ('content="noindex"' in studio.read("index.html"))
+
+
 def test_site_without_address_has_no_sitemap(handbook: Studio) -> None:
     assert "sitemap.xml" not in handbook.files()
 

@@ -234,7 +234,7 @@ def test_extra_files_are_linked_after_those_of_the_theme(tmp_path: Path) -> None
 def test_blocked_media_are_blocked_by_the_content_policy() -> None:
     closed = load_theme("default", options={"external_media": False})
     assert "img-src 'self' data:;" in render(closed)
-    assert "img-src 'self' data: https:;" in render(load_theme("default"))
+    assert "img-src 'self' data: http: https:;" in render(load_theme("default"))
 
 
 def test_switched_off_parts_are_not_there() -> None:
@@ -265,7 +265,7 @@ def test_switched_off_parts_are_not_there() -> None:
         ("default", {"max_width": True}, "must be an integer", ""),
         ("default", {"max_width": 9}, "must be at least 48", ""),
         ("default", {"fonts": "serfi"}, "must be one of", "'serif'"),
-        ("default", {"extra_css": "a.css"}, "must be a list of strings", ""),
+        ("default", {"extra_css": "a"}, 'must be a list of strings, such as ["a', ""),
         ("default", {"extra_css": ["a.css"]}, "names 'a.css'", "theme/static/a.css"),
     ],
 )

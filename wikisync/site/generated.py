@@ -358,10 +358,8 @@ def sitemaps(base: str, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _sitemap(root: str, entry: str, base: str, paths: Iterable[str]) -> str:
-    lines = [
-        f"<{entry}><loc>{escape(layout.absolute_url(base, path))}</loc></{entry}>"
-        for path in paths
-    ]
+    urls = (escape(layout.absolute_url(base, path)) for path in paths)
+    lines = [f"<{entry}><loc>{url}</loc></{entry}>" for url in urls]
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{namespace}">'
     return "\n".join([head, *lines, f"</{root}>", ""])

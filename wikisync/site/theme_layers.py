@@ -36,7 +36,7 @@ OptionValue = str | int | bool | tuple[str, ...]
 _COLOR = re.compile(r"(#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6})?")
 _WANTED = {
     "integer": "an integer",
-    "strings": "a list of strings",
+    "strings": 'a list of strings, such as ["a", "b"]',
     "color": "a colour such as #2553c4, or empty",
 }
 Kind = Literal["string", "integer", "boolean", "strings", "color"]

@@ -508,6 +508,8 @@ class SiteWriting:
         pages = (path for path in still if path.endswith(".html"))
         public += [path for path in pages if path.startswith(open_prefixes)]
         if site.url and public:
+            if len(open_prefixes) == len(prefixes):
+                public = [*dict.fromkeys([site.home_url, *public])]
             for path, text in generated.sitemaps(site.url, public):
                 self._output.put(path, text.encode())
 
