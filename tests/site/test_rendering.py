@@ -15,7 +15,7 @@ from tests.support.archive import unpack
 from wikisync.core.model import Slug
 from wikisync.core.system.worker import Worker
 from wikisync.errors import SiteError
-from wikisync.site import build, rendering, search_writing, writers
+from wikisync.site import build, rendering, search_writing
 from wikisync.site.index import BoundedReader
 from wikisync.site.output_place import Written
 from wikisync.site.pages import WikiPages
@@ -125,15 +125,15 @@ class Prepared(Worker[Answer]):
 
 
 @pytest.mark.usefixtures("in_processes")
-def test_process_of_a_new_site_starts_before_its_pages_are_summed_up(
+def test_processes_of_a_new_site_start_before_its_pages_are_summed_up(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is gone where that fails."""
+    """They are gone where that fails."""
     monkeypatch.setattr(Prepared, "seen", [], raising=False)
-    monkeypatch.setattr(writers, "Worker", Prepared)
+    monkeypatch.setattr(rendering, "Worker", Prepared)
 
     def failing(_: object) -> None:
-        assert len(Prepared.seen) == 1
+        assert len(Prepared.seen) == 2
         raise SiteError("summed up")
 
     studio.add(MANY)
@@ -141,12 +141,12 @@ def test_process_of_a_new_site_starts_before_its_pages_are_summed_up(
         patch.setattr("wikisync.site.report.links_of", failing)
         with pytest.raises(SiteError, match="summed up"):
             studio.build()
-    assert Prepared.seen[0]._process is None
+    assert [one._process for one in Prepared.seen] == [None, None]
     studio.build()
-    assert len(Prepared.seen) == 2
+    assert len(Prepared.seen) == 4
     studio.set(title="Another")
     studio.build()
-    assert len(Prepared.seen) == 2, "there, some pages may be kept"
+    assert len(Prepared.seen) == 4, "there, some pages may be kept"
 
 
 def test_site_is_sent_once_to_a_process(
@@ -160,7 +160,7 @@ def test_site_is_sent_once_to_a_process(
             sent.append(pickle.dumps(job))
             return super().ask(job)
 
-    monkeypatch.setattr(writers, "Worker", Recorded)
+    monkeypatch.setattr(rendering, "Worker", Recorded)
     for number in range(6):
         studio.add(MANY, f"docs/w{number}")
     studio.build()
@@ -239,12 +239,24 @@ def test_index_of_a_process_is_brought_up_to_date(
     assert studio.clean_build() == files
 
 
+def index_is_made_by(
+    statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let the processes that write do this in the place of a search index."""
+    program = tmp_path / "other_index.py"
+    program.write_text(
+        "import os, threading\nfrom wikisync.site import render_worker\n"
+        f"render_worker.made = lambda _: {statement}\nrender_worker.main()\n"
+    )
+    monkeypatch.setattr(rendering, "RENDERS", program)
+
+
 @pytest.mark.usefixtures("in_processes")
 def test_process_of_the_index_that_ends_is_told(
-    studio: Studio, monkeypatch: pytest.MonkeyPatch
+    studio: Studio, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     studio.add(MANY)
-    monkeypatch.setattr(search_writing, "WRITES_SEARCH", "wikisync.site.no_module")
+    index_is_made_by("os._exit(1)", tmp_path, monkeypatch)
     with pytest.raises(SiteError, match="writes the search index ended"):
         studio.build()
 
@@ -311,10 +323,8 @@ def test_no_more_processes_work_at_once_than_there_are_cores(
                 with counted:
                     at_once -= 1
 
-    monkeypatch.setattr(writers, "Worker", Counted)
-    one = threading.BoundedSemaphore(1)
-    for module in (rendering, search_writing):
-        monkeypatch.setattr(module, "AT_ONCE", one)
+    monkeypatch.setattr(rendering, "Worker", Counted)
+    monkeypatch.setattr(rendering, "AT_ONCE", threading.BoundedSemaphore(1))
     studio.start(MANY)
     assert len(in_processes) > 1
     assert most == 1
@@ -325,24 +335,25 @@ def test_build_that_fails_waits_for_no_index(
     studio: Studio, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The process of the index never answers here."""
-    silent = tmp_path / "silent.py"
-    silent.write_text(
-        "import sys\nfrom wikisync.core.system.child import READY, write_frame\n"
-        "write_frame(sys.stdout.buffer, READY)\nsys.stdin.buffer.read()\n"
-    )
-    monkeypatch.setattr(search_writing, "WRITES_SEARCH", silent)
-    monkeypatch.setattr("wikisync.site.search_writing.math.inf", 30.0)
+    index_is_made_by("threading.Event().wait()", tmp_path, monkeypatch)
+    monkeypatch.setattr("wikisync.site.rendering.math.inf", 30.0)
+    started: list[Worker[Answer]] = []
     broken_off: list[Worker[Answer]] = []
 
     class Seen(Worker[Answer]):
+        def __init__(self, *words: Any, **how: Any) -> None:
+            super().__init__(*words, **how)
+            started.append(self)
+
         def break_off(self) -> None:
             broken_off.append(self)
             super().break_off()
 
-    monkeypatch.setattr(writers, "Worker", Seen)
+    monkeypatch.setattr(rendering, "Worker", Seen)
     studio.add(MANY)
     theme = unpack("-- templates/page.html --\n{{ page.nothing }}\n", studio.root / "t")
     studio.set(templates=theme)
     with pytest.raises(SiteError, match="nothing"):
         studio.build()
-    assert len(broken_off) == 1
+    assert broken_off == started
+    assert len(started) > 1

@@ -127,9 +127,6 @@ _FOLDER = re.compile(
         for shell in map(translate, folders.names)
     )
 )
-_COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in FOREIGN.copies)
-_WEAK_COPIES = tuple((copy, re.compile(copy.pattern)) for copy in FOREIGN.weak_copies)
-_COPY_OF = re.compile(FOREIGN.copy_of.pattern)
 _MAY_BE_COPY = re.compile(
     # each begins with one character and not a class: then the search skips fast
     r"onfli|case clash|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
@@ -185,14 +182,15 @@ def copiers(stem: str) -> Iterator[tuple[str, str, bool]]:
     Yields each program, the stem beside which it counts, with the same extension, or
     ``""``; and whether the names are enough, whatever the texts are.
     """
-    for who, copy in _COPIES:
-        if copy.fullmatch(stem):
-            yield who, "", True
-    if (prefix := _COPY_OF.match(stem)) is not None:
+    # compiled when they are needed, and kept by ``re``: few folders have a copy
+    for names in FOREIGN.copies:
+        if re.fullmatch(names.pattern, stem):
+            yield names.who, "", True
+    if (prefix := re.match(FOREIGN.copy_of.pattern, stem)) is not None:
         yield FOREIGN.copy_of.who, stem[prefix.end() :], FOREIGN.copy_of.is_sure
     for end in range(len(stem) - 1, 0, -1):
-        for names, copy in _WEAK_COPIES:
-            if copy.fullmatch(stem, end):
+        for names in FOREIGN.weak_copies:
+            if re.compile(names.pattern).fullmatch(stem, end):
                 yield names.who, stem[:end], names.is_sure
 
 

@@ -1,26 +1,32 @@
-"""The process that renders pages for ``rendering``; it ends when its input does."""
+"""The process that writes files for ``rendering``; it ends when its input does."""
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 
-from wikisync.site.output_place import opened_staging
+import jinja2.sandbox  # noqa: F401 - slow to load; its parent has other things to do
+
+from wikisync.site.output_place import Written, opened_staging
 from wikisync.site.rendering import Batch, Renderer
-from wikisync.site.writers import Answer, serve
+from wikisync.site.search_writing import NewIndex, made
+from wikisync.site.writers import serve
 
 
 def main() -> None:
-    """Render batches, the first of which brings setting and frame."""
+    """Render batches, the first of which brings setting and frame; make an index."""
     renderer: Renderer | None = None
     with ExitStack() as stack:
 
-        def rendered(batch: Batch) -> Answer:
+        def written(job: Batch | NewIndex) -> Iterable[Written]:
             nonlocal renderer
-            if batch.setting is not None:
-                staging = stack.enter_context(opened_staging(batch.setting.output))
-                renderer = Renderer(batch.setting, staging)
+            if isinstance(job, NewIndex):
+                return made(job)
+            if job.setting is not None:
+                staging = stack.enter_context(opened_staging(job.setting.output))
+                renderer = Renderer(job.setting, staging)
             assert renderer is not None
-            return Answer(tuple(renderer.written(batch.frame, batch.pages)))
+            return renderer.written(job.frame, job.pages)
 
-        serve(rendered)
+        serve(written)
 
 
 if __name__ == "__main__":

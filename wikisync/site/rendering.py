@@ -2,26 +2,35 @@
 
 A page is rendered from its job, the frame of its wiki, its text in the cache, the site
 and the theme, and from nothing else, so that every process makes the same bytes of it.
-Where it is rendered it is also written, into staging.
+Where it is rendered it is also written, into staging.  One of the processes makes the
+search index of a large new site before that.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from __future__ import annotations
+
+import math
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
 from msgspec import Struct
 
+from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Digest
 from wikisync.core.system.parallel import in_order, usable_cores
-from wikisync.core.system.worker import Worker
-from wikisync.site.bodies import Bodies
+from wikisync.core.system.processes import python_worker
+from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
+from wikisync.errors import SiteError
+from wikisync.site.bodies import Bodies, BodyDamaged
 from wikisync.site.context import SiteContext
 from wikisync.site.output import Output
 from wikisync.site.output_place import Staging, Written
 from wikisync.site.pages import PageJob, WikiFrame
 from wikisync.site.sources import read_files
 from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme
-from wikisync.site.writers import AT_ONCE, Answer, asked, new_writer
+from wikisync.site.writers import AT_ONCE, Answer
 
 RENDERS = "wikisync.site.render_worker"
 FEW_PAGES = 500
@@ -33,6 +42,8 @@ BATCHES_AHEAD = 4
 """Of each process, rendered before the first of them is wanted."""
 WAIT_SECONDS_MAX = 600.0
 """By the clock, for one batch: a template that does not end is a fault of the theme."""
+
+_ANSWERS = msgpack_decoder(Answer)
 
 Framed = tuple[WikiFrame, PageJob]
 PagesOfWiki = tuple[WikiFrame, tuple[PageJob, ...]]
@@ -94,16 +105,17 @@ class Renderers:
 
     def __init__(self, setting: Setting, output: Output) -> None:
         self._setting, self._output = setting, output
-        self._workers: list[Worker[Answer]] = []
-        self._idle: list[tuple[Worker[Answer], WikiFrame | None]] = []
-        """Those without a batch, with the frame that each has."""
+        self._frames: dict[Worker[Answer], WikiFrame | None] = {}
+        """All processes, with the frame that each has."""
+        self._idle: list[Worker[Answer]] = []
 
     def prepare(self, least: int) -> None:
-        """Start a process beside what this one does, if so many pages need it."""
-        if least >= FEW_PAGES and usable_cores() > 1:
+        """Start processes for so many pages at least, beside what this one does."""
+        cores = usable_cores()
+        for _ in range(min(cores, least // FEW_PAGES) if cores > 1 else 0):
             worker = self._new()
             worker.prepare()
-            self._idle.append((worker, None))
+            self._idle.append(worker)
 
     def written(self, jobs: Iterable[Framed], least: int = 0) -> Iterator[Written]:
         """Each page and its source, staged, in the order of the jobs, so many at least.
@@ -130,24 +142,61 @@ class Renderers:
     def render(self, batch: PagesOfWiki) -> Sequence[Written]:
         """The files of some pages, by one of the processes."""
         frame, pages = batch
-        with AT_ONCE:
-            worker, known = self._idle.pop() if self._idle else (self._new(), None)
+
+        def job(worker: Worker[Answer]) -> Batch:
+            known, self._frames[worker] = self._frames[worker], frame
             setting = None if known else self._setting
-            job = Batch(setting, None if known is frame else frame, pages)
-            lost = f"the process that renders pages ended at {pages[0].path}"
-            hint = "look for a template of the theme that does not end"
-            answer = asked(worker, job, lost, hint)
-            self._idle.append((worker, frame))
+            return Batch(setting, None if known is frame else frame, pages)
+
+        lost = f"the process that renders pages ended at {pages[0].path}"
+        hint = "look for a template of the theme that does not end"
+        return self._asked(job, WAIT_SECONDS_MAX, lost, hint)
+
+    def make_index(self, index: object) -> Sequence[Written]:
+        """The files of a search index, by one of the processes."""
+        lost = "the process that writes the search index ended"
+        hint = "build again, with more memory free"
+        return self._asked(lambda _: index, math.inf, lost, hint)
+
+    def _asked(
+        self,
+        job: Callable[[Worker[Answer]], object],
+        seconds: float,
+        lost: str,
+        hint: str,
+    ) -> Sequence[Written]:
+        """What one of them wrote; raises what was raised there, or that it is lost."""
+        with AT_ONCE:
+            worker = self._idle.pop() if self._idle else self._new()
+            worker.wait_seconds_max = seconds
+            try:
+                answer = worker.ask(job(worker))
+            except (WorkerLost, WorkerNotStarted) as exc:
+                raise SiteError(lost, hint=hint) from exc
+            self._idle.append(worker)
+        match answer.failed:
+            case "theme":
+                raise SiteError(answer.message, hint=answer.hint)
+            case "writing":
+                raise OSError(answer.code, os.strerror(answer.code), answer.message)
+            case "reading":
+                raise BodyDamaged(answer.message)
         return answer.files
 
     def close(self) -> None:
         """End the processes."""
-        for worker in self._workers:
+        for worker in self._frames:
             worker.end()
 
+    def break_off(self) -> None:
+        """Kill the processes at what they do."""
+        for worker in [*self._frames]:
+            worker.break_off()
+
     def _new(self) -> Worker[Answer]:
-        worker = new_writer(RENDERS, WAIT_SECONDS_MAX)
-        self._workers.append(worker)
+        command, packed = python_worker(RENDERS), pickle.dumps
+        worker = Worker(command, _ANSWERS, encode=packed, wait_seconds_max=math.inf)
+        self._frames[worker] = None
         return worker
 
 

@@ -1,29 +1,41 @@
 """The search index in an output folder: read, brought up to date, written."""
 
-import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import filterfalse
+from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.system.parallel import usable_cores
-from wikisync.core.system.worker import Worker
 from wikisync.site import search
 from wikisync.site.addresses import SEARCH_FOLDER
+from wikisync.site.bodies import Bodies, Place
 from wikisync.site.cache import LastBuild
 from wikisync.site.output import Output
-from wikisync.site.search_apart import STATE, NewIndex
+from wikisync.site.output_place import Written, opened_staging
+from wikisync.site.rendering import Renderers
 from wikisync.site.search_words import unpacked_words
-from wikisync.site.writers import AT_ONCE, Answer, asked, new_writer
 
-WRITES_SEARCH = "wikisync.site.search_worker"
 DOCUMENTS_APART = 500
 """A process takes as long to start as an index of fewer to make."""
 
+STATE = f"{SEARCH_FOLDER}state"
+"""Staged for the build alone: what it notes of the index."""
+
+_PLACES = msgpack_decoder(list[tuple[search.DocumentKey, Place]])
 _STATES = msgpack_decoder(search.IndexState)
 _BODIES = msgpack_decoder(search.SearchedBody)
 
@@ -34,6 +46,7 @@ def search_beside(
     last: LastBuild,
     documents: Collection[search.DocumentKey],
     kept: Mapping[search.DocumentKey, search.SearchDocument],
+    renderers: Renderers,
 ) -> Iterator[Callable[[], bytes]]:
     """Bring the search index up to date; a process makes a large new one meanwhile.
 
@@ -49,24 +62,43 @@ def search_beside(
     (packed,) = store.bodies.add(places)
     job = NewIndex(output.root.absolute(), store.bodies.path.absolute(), packed)
     del documents, places
-    worker = new_writer(WRITES_SEARCH, math.inf)
     with ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(_made_apart, worker, job)
+        made = thread.submit(renderers.make_index, job)
         try:
-            yield lambda: place.taken(answer.result())
+            yield lambda: place.taken(made.result())
         except BaseException:
             # the build has failed: nobody waits for its index
-            worker.break_off()
+            renderers.break_off()
             raise
 
 
-def _made_apart(worker: Worker[Answer], job: NewIndex) -> Answer:
-    lost = "the process that writes the search index ended"
-    try:
-        with AT_ONCE:
-            return asked(worker, job, lost, "build again, with more memory free")
-    finally:
-        worker.end()
+class NewIndex(Struct, frozen=True):
+    """An index to be made from nothing, in staged files."""
+
+    output: Path
+    bodies: Path
+    documents: Place
+    """Of each packed ``DocumentKey``, and of its packed ``SearchedBody``."""
+
+
+def made(job: NewIndex) -> list[Written]:
+    """The files of an index, whole shards among them; this is another process."""
+    bodies = Bodies(job.bodies)
+    places = dict(_PLACES.decode(bodies.read(job.documents)))
+    files: list[Written] = []
+    with opened_staging(job.output) as staging:
+
+        def put(name: str, content: bytes) -> None:
+            files.append(staging.put(SEARCH_FOLDER + name, content))
+
+        def load(key: search.DocumentKey) -> search.SearchDocument:
+            return search.search_document(key, bodies.read(places[key]))
+
+        place = search.IndexPlace(put)
+        state = search.IndexUpdate(search.NO_INDEX, places, load, place).write()
+        # in an answer it would be in memory several times at once
+        staging.put(STATE, msgspec.msgpack.encode(state))
+    return files
 
 
 class _SearchFolder(search.IndexPlace):
@@ -117,10 +149,10 @@ class _SearchFolder(search.IndexPlace):
         else:
             self._output.put(SEARCH_FOLDER + name, content)
 
-    def taken(self, made: Answer) -> bytes:
+    def taken(self, made: Sequence[Written]) -> bytes:
         """Put all files of an index that another process staged; what to note of it."""
         whole = set()
-        for one in made.files:
+        for one in made:
             name = one.path.removeprefix(SEARCH_FOLDER)
             if search.is_whole(name):
                 self.put(name, self._taken(one.path))

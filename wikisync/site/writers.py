@@ -3,21 +3,17 @@
 Their jobs are pickled: they come from their parent, and from nobody else.
 """
 
-import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import BoundedSemaphore
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.system.child import READY, read_frames, standard_streams, write_frame
 from wikisync.core.system.parallel import usable_cores
-from wikisync.core.system.processes import python_worker
-from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
-from wikisync.errors import SiteError, WikisyncError
+from wikisync.errors import WikisyncError
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.output_place import Written
 
@@ -37,43 +33,14 @@ class Answer(Struct, frozen=True, array_like=True):
     """Of writing, what the system says."""
 
 
-_ANSWERS = msgpack_decoder(Answer)
-
-
-def new_writer(module: str, wait_seconds_max: float) -> Worker[Answer]:
-    """A process that writes files of a site, not yet started."""
-    return Worker(
-        python_worker(module),
-        _ANSWERS,
-        encode=pickle.dumps,
-        wait_seconds_max=wait_seconds_max,
-    )
-
-
-def asked(worker: Worker[Answer], job: object, lost: str, hint: str) -> Answer:
-    """What it answers; raises what was raised there, or what to say if it is lost."""
-    try:
-        answer = worker.ask(job)
-    except (WorkerLost, WorkerNotStarted) as exc:
-        raise SiteError(lost, hint=hint) from exc
-    match answer.failed:
-        case "theme":
-            raise SiteError(answer.message, hint=answer.hint)
-        case "writing":
-            raise OSError(answer.code, os.strerror(answer.code), answer.message)
-        case "reading":
-            raise BodyDamaged(answer.message)
-    return answer
-
-
-def serve(work: Callable[[Any], Answer]) -> None:
+def serve(work: Callable[[Any], Iterable[Written]]) -> None:
     """Do this process's jobs, one after the other, until its input ends."""
     with standard_streams() as (source, target):
         write_frame(target, READY)
         for packed in read_frames(source):
             job = pickle.loads(packed)  # noqa: S301 - from our own parent
             try:
-                answer = work(job)
+                answer = Answer(tuple(work(job)))
             except WikisyncError as error:
                 answer = Answer((), "theme", error.message, error.hint or "")
             except OSError as error:

@@ -161,9 +161,10 @@ class SiteWriting:
         documents, self._documents = self._documents, []
         new = 0 if output.known else self._page_count
         tagged = [one for one in documents if one.tags]
-        with search_beside(output, self._last, documents, kept) as search:
+        renderers = self.renderers
+        with search_beside(output, self._last, documents, kept, renderers) as search:
             del documents  # those of a large site are many
-            for written in self.renderers.written(jobs, new):
+            for written in renderers.written(jobs, new):
                 self._put_written(written)
             report = self._sums.report()
             self._broken_links = report.broken

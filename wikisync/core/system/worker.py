@@ -76,7 +76,8 @@ class Worker(Generic[AnswerT]):
         self._command = command
         self._answers = answers
         self._encode = encode
-        self._wait_seconds_max = wait_seconds_max
+        self.wait_seconds_max = wait_seconds_max
+        """Of the next job, by the clock."""
         self._answer_bytes_max = answer_bytes_max
         self._is_spent = is_spent
         self._process: processes.Child | None = None
@@ -96,7 +97,7 @@ class Worker(Generic[AnswerT]):
         with self._lock:
             process = self._running()
             source, target = processes.worker_streams(process)
-            deadline = Deadline(process, self._wait_seconds_max)
+            deadline = Deadline(process, self.wait_seconds_max)
             try:
                 with deadline:
                     write_frame(target, message)
