@@ -416,11 +416,15 @@ def noted_files(
 
 
 def test_files_are_those_that_were_noted_last(tmp_path: Path) -> None:
-    noted_files(tmp_path, files_of("a", "b"))
-    noted_files(tmp_path, files_of("b", "c"))
-    found = noted_files(tmp_path)
-    assert sorted(found) == ["b", "c"]
-    assert found["b"] == files_of("b")["b"]
+    wiki = "b/-/wikis/"
+    noted_files(tmp_path, files_of("a", f"{wiki}b"))
+    noted_files(tmp_path, files_of(f"{wiki}b", f"{wiki}c", "d"))
+    with open_cache(tmp_path) as store:
+        found = LastBuild(store, OUTPUT).files()
+        assert sorted(found) == [f"{wiki}b", f"{wiki}c", "d"]
+        assert found[f"{wiki}b"] == files_of(f"{wiki}b")[f"{wiki}b"]
+        assert found.get(f"{wiki}a") is None
+        assert (list(found.rest), found.parts) == (["d"], {wiki})
 
 
 @pytest.mark.parametrize("damage", ["x''", "x'0102030405'", "substr(value, 2)"])
@@ -433,12 +437,9 @@ def test_damaged_file_means_no_file_until_the_next_note(
     assert list(noted_files(tmp_path)) == ["b"]
 
 
-def test_lost_row_of_files_means_no_file(
-    tmp_path: Path, builds: Builds, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cache_module, "FILES_PER_ROW", 1)
-    noted_files(tmp_path, files_of("a", "b"))
-    builds.run("DELETE FROM file WHERE part = 0")
+def test_lost_row_of_files_means_no_file(tmp_path: Path, builds: Builds) -> None:
+    noted_files(tmp_path, files_of("a/-/wikis/a", "b"))
+    builds.run("DELETE FROM file WHERE part = 'a/-/wikis/'")
     assert noted_files(tmp_path, files_of("b")) == {}
     assert list(noted_files(tmp_path)) == ["b"]
 

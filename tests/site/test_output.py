@@ -22,16 +22,19 @@ from wikisync.site.addresses import MANIFEST
 from wikisync.site.manifest import (
     FileState,
     PublishedWiki,
+    SiteFiles,
     content_type,
     manifest_parts,
     published_wikis,
 )
-from wikisync.site.output import NO_FILES, Changes, Files, is_untouched, open_output
+from wikisync.site.output import NO_FILES, Changes, open_output, untouched
 from wikisync.site.output_place import NEW_FILES, OutputPlace
 from wikisync.site.sources import SourceFile
 
 
-def publish(root: Path, files: Mapping[str, str], trusted: Files = NO_FILES) -> Changes:
+def publish(
+    root: Path, files: Mapping[str, str], trusted: SiteFiles = NO_FILES
+) -> Changes:
     output = open_output(root, trusted)
     with output.staging():
         for path, text in files.items():
@@ -455,7 +458,7 @@ def test_copy_does_not_share_its_bytes_with_the_wiki(tmp_path: Path) -> None:
 
 
 def test_kept_file_is_taken_over_only_as_it_was_left(tmp_path: Path) -> None:
-    states = publish(tmp_path, {"a.html": "1", "b.html": "1"}).files
+    states = SiteFiles(publish(tmp_path, {"a.html": "1", "b.html": "1"}).files)
     (tmp_path / "b.html").write_text("longer")
     output = open_output(tmp_path, states)
     with output.staging():
@@ -464,13 +467,13 @@ def test_kept_file_is_taken_over_only_as_it_was_left(tmp_path: Path) -> None:
 
 
 def test_untouched_means_every_file_by_size_and_time(tmp_path: Path) -> None:
-    states = publish(tmp_path, {"a.html": "1", "b.html": "1"}).files
-    assert is_untouched(tmp_path, states)
+    states = SiteFiles(publish(tmp_path, {"a.html": "1", "b.html": "1"}).files)
+    assert untouched(tmp_path, states)
     os.utime(tmp_path / "b.html", ns=(1, 1))
-    assert not is_untouched(tmp_path, states)
+    assert not untouched(tmp_path, states)
     (tmp_path / "b.html").unlink()
-    assert not is_untouched(tmp_path, states)
-    assert not is_untouched(tmp_path, NO_FILES)
+    assert not untouched(tmp_path, states)
+    assert not untouched(tmp_path, NO_FILES)
 
 
 def test_content_types_do_not_depend_on_the_machine() -> None:

@@ -244,6 +244,90 @@ def test_rows_that_another_build_swept_are_made_again(
     assert pair.files() == pair.clean_build()
 
 
+def test_files_of_a_wiki_that_is_as_it_was_are_looked_at_in_one_piece(
+    pair: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand wikis have a hundred thousand files."""
+    asked: list[str] = []
+    keep_all = output.Output.keep_all
+
+    def seen(place: output.Output, keys: Mapping[str, bytes | None]) -> list[str]:
+        asked.extend(keys)
+        return keep_all(place, keys)
+
+    monkeypatch.setattr(output.Output, "keep_all", seen)
+    edit(pair, "docs/one/plan.md", "# Plan\n\nMore.\n")
+    report = pair.build()
+    assert [path for path in asked if path.startswith("docs/one/")]
+    assert [path for path in asked if path.startswith("docs/two/")] == []
+    assert report.written + report.unchanged == len(pair.files())
+    assert pair.files() == pair.clean_build()
+
+
+DAMAGES: Mapping[str, Callable[[Path], object]] = {
+    "edited": lambda path: path.write_text("by hand", encoding="utf-8"),
+    "removed": Path.unlink,
+    "older": lambda path: os.utime(path, (1, 1)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_file_of_a_wiki_that_is_as_it_was_is_mended(
+    pair: Studio, damage: Callable[[Path], object]
+) -> None:
+    damage(pair.site / "docs/two/-/wikis/far.html")
+    edit(pair, "docs/one/plan.md", "# Plan\n\nMore.\n")
+    pair.build()
+    assert pair.files() == pair.clean_build()
+    edit(pair, "docs/one/plan.md", PLAN)
+    pair.build()
+    assert pair.files() == pair.clean_build()
+
+
+def test_wiki_that_is_as_it_was_keeps_old_names_and_a_list_as_start_page(
+    pair: Studio,
+) -> None:
+    three = "-- a.md --\nx\n-- .gitlab/redirects.yml --\nold: a\n"
+    pair.add(three, "docs/three")
+    pair.show_all()
+    for text in ("# Plan\n\nMore.\n", PLAN):
+        pair.build()
+        edit(pair, "docs/one/plan.md", text)
+    report = pair.build()
+    assert report.written + report.unchanged == len(pair.files())
+    assert "docs/three/-/wikis/old.html" in pair.files()
+    assert pair.files() == pair.clean_build()
+
+
+def test_what_is_wrong_with_a_file_is_said_by_each_build(
+    pair: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.site.writing.DRAWING_BYTES_MAX", 10)
+    (pair.root / "wikis/docs/two/uploads").mkdir()
+    edit(pair, "docs/two/uploads/d.svg", f"<svg>{' ' * 10}</svg>")
+    edit(pair, "docs/two/new.md", "x")
+    foreign = pair.site / "docs/two/-/wikis/new.html"
+    foreign.write_text("theirs", encoding="utf-8")
+    for text in ("# Plan\n\nMore.\n", PLAN):
+        codes = {one.code for one in pair.build().problems}
+        assert {"output-foreign", "drawing-large"} <= codes
+        edit(pair, "docs/one/plan.md", text)
+    foreign.unlink()
+    pair.build()
+    assert pair.files() == pair.clean_build()
+
+
+def test_lines_of_a_manifest_that_the_disk_changed_are_written_anew(
+    pair: Studio,
+) -> None:
+    database = sqlite3.connect(pair.root / "cache" / CACHE_NAME)
+    with contextlib.closing(database), database:
+        database.execute("UPDATE file SET lines = x'00' WHERE part LIKE 'docs/two%'")
+    edit(pair, "docs/one/plan.md", "# Plan\n\nMore.\n")
+    pair.build()
+    assert pair.files() == pair.clean_build()
+
+
 @pytest.mark.parametrize(
     "damage", ["UPDATE page SET value = x'00'", "DELETE FROM page"]
 )

@@ -45,6 +45,8 @@ LLMS_FULL = "llms-full.txt"
 SEARCH_FOLDER = "-/search/"
 ASSETS_FOLDER = "-/assets/"
 LOOSE_FOLDER = "-/files/"
+WIKI_FOLDER = "/-/wikis/"
+"""Below the path of each wiki; nothing else has it in its path."""
 INDEX_PAGE = "index.html"
 NOT_FOUND_PAGE = "404.html"
 ROBOTS = "robots.txt"
@@ -106,7 +108,7 @@ def safe_folder(path: str) -> str:
 
 def wiki_prefix(owner: WikiOwner) -> str:
     """Folder of a wiki in a site of many wikis, with the slash behind it."""
-    return f"{safe_folder(owner.full_path)}/-/wikis/"
+    return f"{safe_folder(owner.full_path)}{WIKI_FOLDER}"
 
 
 @lru_cache(maxsize=16_384)

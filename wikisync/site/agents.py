@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
+from wikisync.core.model import Digest
 from wikisync.core.versions import iso_time
 from wikisync.site.addresses import LLMS, WikiAddresses, absolute_url, quoted
 from wikisync.site.context import SiteContext
+from wikisync.site.manifest import FileState
 from wikisync.site.search import DocumentKey
 from wikisync.site.search_words import json_bytes
 from wikisync.site.sources import ScannedWiki
@@ -94,6 +96,17 @@ def llms_full_text(
         head = f"# {one_line(page.title)}\n\nSource: {page.source}\n\n"
         parts.append(head.encode("utf-8", "replace") + text.rstrip() + b"\n\n")
     return b"".join(parts)
+
+
+def full_texts(states: Iterable[FileState | None]) -> list[Digest | None]:
+    """The texts that ``llms-full.txt`` follows from, up to that which fills it."""
+    found, size = list[Digest | None](), 0
+    for state in states:
+        found.append(state.digest if state else None)
+        size += state.size if state else 0
+        if size > FULL_BYTES_MAX:
+            break
+    return found
 
 
 def one_line(text: str) -> str:

@@ -24,7 +24,7 @@ from wikisync.site.attempts import Attempts
 from wikisync.site.cache import NO_NOTE, BuildNote, Cache, LastBuild, with_cache
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource, options_text
-from wikisync.site.output import Changes, is_untouched, open_output
+from wikisync.site.output import Changes, open_output, untouched
 from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
 from wikisync.site.theme import load_theme
 
@@ -97,11 +97,11 @@ def build_site(
             note.inputs == inputs
             and not attempts.is_due(note.retry_at)
             and all(scanned[at].loose.is_as(*file) for at, *file in note.linked)
-            and is_untouched(output, files)
+            and (count := untouched(output, files))
         ):
             for wiki in (one for one in scanned if one.loose.seen):
                 settle(wiki, store)
-            return _report(note, scanned, Changes(0, len(files), 0, files, ()))
+            return _report(note, scanned, Changes(0, count, 0, files, ()))
         place = open_output(output, files)
         from wikisync.site.writing import SiteWriting  # slow to load: see there
 

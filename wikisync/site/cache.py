@@ -22,11 +22,11 @@ import sqlite3
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Problem
@@ -34,7 +34,7 @@ from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.errors import SiteError
 from wikisync.site.bodies import PLACE, Bodies, BodyDamaged, Place
 from wikisync.site.fingerprint import program_fingerprint
-from wikisync.site.manifest import FileState
+from wikisync.site.manifest import FileState, SiteFiles, manifest_lines, wiki_part
 from wikisync.site.model import BrokenLink
 
 CACHE_NAME = "site.db"
@@ -43,7 +43,7 @@ BODIES_NAME = "site-{}.bodies"
 BESIDE = "site-*"
 BODIES = b"bodies"
 """The key of the name of the file that rows lead to now."""
-CACHE_VERSION = 12
+CACHE_VERSION = 13
 WAIT_S = 10
 PAGE_BYTES, CACHED_PAGES = 32 * 1024, 512
 """A build notes megabytes: pages of SQLite's own size take eight times as many calls,
@@ -54,8 +54,6 @@ ROWS_PER_COMMIT = 5000
 
 Their keys are hashes: a commit writes about as many pages of the file again.
 """
-FILES_PER_ROW = 4096
-"""All in one value would be in memory several times at once."""
 SPARE_ROWS = 200
 """Rows of earlier texts that are kept before the cache is swept."""
 SPARE_BYTES = 128 * 1024 * 1024
@@ -76,7 +74,7 @@ _TABLES = {
     **dict.fromkeys(("state", *STAGES), "key BLOB PRIMARY KEY, value BLOB NOT NULL"),
     "site": "id INTEGER PRIMARY KEY, output BLOB UNIQUE,"
     " value BLOB DEFAULT x'', search BLOB DEFAULT x''",
-    "file": "site INT, part INT, value BLOB, PRIMARY KEY (site, part)",
+    "file": "site INT, part TEXT, value BLOB, lines BLOB, PRIMARY KEY (site, part)",
     "wiki": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
     "page": "site INT, wiki TEXT, part INT, value BLOB, PRIMARY KEY (site, wiki, part)",
     "shard": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
@@ -392,6 +390,8 @@ class BuildNote(msgspec.Struct, frozen=True):
     """Loose files that pages link to: wiki, path, and digest or nothing."""
     retry_at: float = 0.0
     """When the first page over a limit may be tried again; 0: there is none."""
+    parts: int = 0
+    """How many rows the files of the output have."""
 
 
 NO_NOTE = BuildNote(b"", 0, (), ())
@@ -437,15 +437,25 @@ class LastBuild:
             self._rows(f"CREATE TEMP TABLE IF NOT EXISTS {table} ({columns})")
             self._rows(f"DELETE FROM {table}")  # noqa: S608 - a literal
 
-    def files(self) -> Mapping[str, FileState]:
+    def files(self) -> SiteFiles:
         """The files of the output as that build left them; none where one is lost."""
-        files: dict[str, FileState] = {}
-        statement = "SELECT value FROM file WHERE site = ? ORDER BY part"
-        for part, (value,) in enumerate(self._rows(statement, self.site)):
-            if (packed := checked(_of_program(b"files%d" % part), value)) is None:
-                return {}
-            files |= _FILES.decode(packed)
-        return files
+        rows = self._rows("SELECT part FROM file WHERE site = ?", self.site)
+        parts = {part for (part,) in rows if self._of_part("value", part) is not None}
+        if not parts or len(parts) != self.note.parts:
+            return SiteFiles({})
+
+        def unpacked(part: str) -> dict[str, FileState]:
+            return _FILES.decode(_counted_on(self._of_part("value", part)))
+
+        def lines(part: str) -> bytes:
+            return _counted_on(self._of_part("lines", part))
+
+        return SiteFiles(unpacked(""), parts - {""}, unpacked, lines)
+
+    def _of_part(self, column: str, part: str) -> bytes | None:
+        statement = f"SELECT {column} FROM file WHERE site = ? AND part = ?"  # noqa: S608 - a literal
+        ((value,),) = self._rows(statement, self.site, part)
+        return checked(_of_program(part.encode()), value)
 
     def wiki(self, name: str) -> bytes | None:
         """What that build noted of a wiki."""
@@ -456,10 +466,7 @@ class LastBuild:
     def wiki_now(self, name: str) -> bytes:
         """The same, or what ``put_wiki`` said; raises ``sqlite3.DatabaseError``."""
         found = self._rows("SELECT value FROM new_wiki WHERE name = ?", name)
-        packed = found[0][0][SUM_BYTES:] if found else self.wiki(name)
-        if packed is None:
-            raise sqlite3.DatabaseError("a row is not what was stored")
-        return packed
+        return _counted_on(found[0][0][SUM_BYTES:] if found else self.wiki(name))
 
     def pages(self, wiki: str, naming: Collection[str] = ()) -> dict[str, msgspec.Raw]:
         """What that build noted of a wiki's pages, at least of those naming some."""
@@ -508,8 +515,12 @@ class LastBuild:
         files: Mapping[str, FileState],
         search: bytes,
         wikis: Collection[str],
+        kept: Collection[str] = (),
     ) -> None:
-        """Note what there is, of wikis those of these names as they are now."""
+        """Note what there is, of wikis those of these names as they are now.
+
+        Files of parts that are ``kept`` stay as they are noted.
+        """
         with self.store.all_or_nothing():
             known = self._rows("SELECT name FROM wiki WHERE site = ?", self.site)
             for name in {name for (name,) in known} - set(wikis) | self._whole:
@@ -525,6 +536,12 @@ class LastBuild:
                 " (SELECT wiki, part FROM new_page WHERE value = x'')",
                 self.site,
             )
+            before = self._rows("SELECT part FROM file WHERE site = ?", self.site)
+            gone = [(self.site, part) for (part,) in before if part not in kept]
+            put("DELETE FROM file WHERE site = ? AND part = ?", gone)
+            put("INSERT INTO file VALUES (?, ?, ?, ?)", self._rows_of(files))
+            count = "SELECT count(*) FROM file WHERE site = ?"
+            note = replace(note, parts=self._rows(count, self.site)[0][0])
             self._rows(
                 # each update writes the whole row, which has megabytes
                 "UPDATE site SET value = ?, search = ? WHERE id = ?",
@@ -532,18 +549,26 @@ class LastBuild:
                 summed(_of_program(b"search"), search),
                 self.site,
             )
-            self._rows("DELETE FROM file WHERE site = ?", self.site)
-            rest = iter(files.items())
-            some = iter(lambda: dict(islice(rest, FILES_PER_ROW)), {})
-            rows = (
-                (self.site, part, summed(_of_program(b"files%d" % part), packed))
-                for part, packed in enumerate(map(msgspec.msgpack.encode, some))
-            )
-            put("INSERT INTO file VALUES (?, ?, ?)", rows)
+
+    def _rows_of(self, files: Mapping[str, FileState]) -> Iterator[tuple[Any, ...]]:
+        parts: defaultdict[str, dict[str, FileState]] = defaultdict(dict)
+        for path, state in files.items():
+            parts[wiki_part(path)][path] = state
+        for part, one in parts.items():
+            lines = manifest_lines(sorted(one.items())) if part else b""
+            values = msgspec.msgpack.encode(one), lines
+            key = _of_program(part.encode())
+            yield self.site, part, *(summed(key, value) for value in values)
 
     def _stored(self, wiki: str) -> dict[int, bytes]:
         statement = "SELECT part, value FROM page WHERE site = ? AND wiki = ?"
         return dict(self._rows(statement, self.site, wiki))
+
+
+def _counted_on(packed: bytes | None) -> bytes:
+    if packed is None:
+        raise sqlite3.DatabaseError("a row is not what was stored")
+    return packed
 
 
 def _of_program(key: bytes) -> bytes:

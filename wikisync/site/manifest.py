@@ -7,9 +7,11 @@ lost a right and a folder that is empty look like a wiki that is gone.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
@@ -18,7 +20,7 @@ from wikisync.core.model import Digest, OwnerKind, WikiOwner
 from wikisync.errors import FolderError, SiteError, UsageError
 from wikisync.folder.safe_open import read_below
 from wikisync.markup.file_types import OCTETS, OPENED, SAVED, file_extension
-from wikisync.site.addresses import MANIFEST
+from wikisync.site.addresses import MANIFEST, WIKI_FOLDER
 from wikisync.site.model import WikiInfo, WikiOrigin
 
 T = TypeVar("T")
@@ -29,7 +31,9 @@ MANIFEST_VERSION = 1
 MANIFEST_BYTES_MAX = 256 * 1024 * 1024
 """For a million files and more."""
 GENERATOR = "wikisync"
-FILES_PER_PART = 1000
+FILES_PER_WRITE = 1000
+PARTS_HELD = 4
+"""Unpacked at once: the pages of one wiki, their history, and those of another."""
 
 _TYPES: Mapping[str, str] = {
     **SAVED,
@@ -42,6 +46,7 @@ _TYPES: Mapping[str, str] = {
 }
 """Content types by extension: tables of ours, since systems' tables differ."""
 _NO_NAMES = frozenset({"", ".", ".."})
+_NO_PART: Any = {}.__getitem__
 
 
 class PublishedWiki(WikiInfo, frozen=True, omit_defaults=True, kw_only=True):
@@ -125,6 +130,47 @@ class FileState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """As a build left it; 0 before that, and for a time that no clock of today has."""
     key: bytes = b""
     """Hash of what it was made from, as far as somebody asks for it."""
+
+
+class SiteFiles(Mapping[str, FileState]):
+    """Files of an output by path, as a build left them.
+
+    Those of a wiki may be a part, which is unpacked when somebody asks for one of them.
+    """
+
+    def __init__(
+        self,
+        rest: Mapping[str, FileState],
+        parts: Collection[str] = (),
+        unpacked: Callable[[str], Mapping[str, FileState]] = _NO_PART,
+        lines: Callable[[str], bytes] = _NO_PART,
+    ) -> None:
+        self.rest, self.parts = rest, frozenset(parts)
+        self.unpacked, self.lines = unpacked, lines
+        self._held = lru_cache(PARTS_HELD)(unpacked)
+
+    def without(self, parts: Collection[str]) -> Iterator[Mapping[str, FileState]]:
+        """All files but those of some parts."""
+        return chain([self.rest], map(self.unpacked, self.parts.difference(parts)))
+
+    def __getitem__(self, path: str) -> FileState:
+        part = wiki_part(path) if self.parts else ""
+        return (self._held(part) if part in self.parts else self.rest)[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self.without(()))
+
+    def __len__(self) -> int:
+        return sum(map(len, self.without(())))
+
+
+def wiki_part(path: str) -> str:
+    """The folder of a wiki that a file is in; nothing where it is in none.
+
+    In a manifest no other file is between those of one.
+    """
+    top, found, _ = path.partition(WIKI_FOLDER)
+    return top + found if found else ""
 
 
 class ManifestFile(msgspec.Struct, frozen=True):
@@ -225,25 +271,35 @@ def _read(
 
 
 def manifest_parts(
-    files: Mapping[str, FileState], wikis: Sequence[PublishedWiki]
+    files: Mapping[str, FileState],
+    wikis: Sequence[PublishedWiki],
+    kept: Collection[str] = (),
+    lines: Callable[[str], bytes] = _NO_PART,
 ) -> Iterator[bytes]:
-    """The manifest of a site: sorted, one wiki and one file a line, no dates."""
+    """The manifest of a site: sorted, one wiki and one file a line, no dates.
+
+    ``kept`` are parts whose files are not among these, with their ``lines``.
+    """
     head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"wikis":[\n'
     yield head.encode() + b",\n".join(msgspec.json.encode(wiki) for wiki in wikis)
     before = b'\n],"files":[\n'
-    paths = sorted(files)
-    for start in range(0, len(paths), FILES_PER_PART):
-        entries = []
-        for path in paths[start : start + FILES_PER_PART]:
-            state = files[path]
-            assert state.digest is not None, "what was put or kept is known"
-            kind = content_type(path)
-            entries.append(ManifestFile(path, state.size, state.digest, kind))
-        lines = _ENCODER.encode_lines(entries).removesuffix(b"\n")
-        # a line end inside a path is written as an escape
-        yield before + lines.replace(b"\n", b",\n")
-        before = b",\n"
-    yield (b"" if paths else before) + b"\n]}\n"
+    for part, paths in groupby(sorted([*files, *kept]), wiki_part):
+        while some := list(islice(paths, FILES_PER_WRITE)):
+            rows = ((path, files[path]) for path in some)
+            yield before + (lines(part) if part in kept else manifest_lines(rows))
+            before = b",\n"
+    yield (b"" if files or kept else before) + b"\n]}\n"
+
+
+def manifest_lines(files: Iterable[tuple[str, FileState]]) -> bytes:
+    """What a manifest says of some files, sorted by path."""
+    entries = []
+    for path, state in files:
+        assert state.digest is not None, "what was put or kept is known"
+        kind = content_type(path)
+        entries.append(ManifestFile(path, state.size, state.digest, kind))
+    # a line end inside a path is written as an escape
+    return _ENCODER.encode_lines(entries).removesuffix(b"\n").replace(b"\n", b",\n")
 
 
 def content_type(path: str) -> str:

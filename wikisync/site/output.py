@@ -18,6 +18,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,15 +31,15 @@ from wikisync.errors import FolderError, SiteError
 from wikisync.folder import safe_open
 from wikisync.site import manifest as manifests
 from wikisync.site import output_place
-from wikisync.site.addresses import MANIFEST
-from wikisync.site.manifest import FileState, PublishedWiki
+from wikisync.site.addresses import HISTORY_FOLDER, MANIFEST
+from wikisync.site.manifest import FileState, PublishedWiki, SiteFiles, wiki_part
 from wikisync.site.output_place import Written
 from wikisync.site.sources import SourceFile
 
-Files = Mapping[str, FileState]
-"""By output path, the manifest among them once a build is done."""
-NO_FILES: Files = {}
+NO_FILES = SiteFiles({})
 """What is trusted of an output that nothing is known of."""
+SAID_AGAIN = frozenset({"output-foreign", "unreadable", "drawing-large"})
+"""Problems of files that each build finds when it puts them."""
 _STAGED_MANIFEST = f"{output_place.NEW_FILES}/{MANIFEST}"
 _TIMES_END = 1 << 63
 READ_BYTES_MAX = 64 * 1024 * 1024
@@ -50,11 +51,12 @@ class Changes(Struct, frozen=True):
     written: int
     unchanged: int
     removed: int
-    files: Files
+    files: Mapping[str, FileState]
+    """By output path, the manifest among them; those of no part that is kept."""
     problems: tuple[Problem, ...]
 
 
-def open_output(root: Path, trusted: Files = NO_FILES) -> Output:
+def open_output(root: Path, trusted: SiteFiles = NO_FILES) -> Output:
     """Make sure that a site may be written to a folder; raises ``SiteError``."""
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -78,17 +80,19 @@ def open_output(root: Path, trusted: Files = NO_FILES) -> Output:
 class Output:
     """An output folder during one build: put every file, then ``commit`` once."""
 
-    def __init__(self, root: Path, trusted: Files) -> None:
+    def __init__(self, root: Path, trusted: SiteFiles) -> None:
         self.root = root
         self._top: int
         """The folder itself, open: a path from there is found sooner."""
-        self.known: Files
+        self.known: SiteFiles
         """What builds of ours put there; read while it is held, as what follows."""
         self.wikis: tuple[PublishedWiki, ...] = ()
         self._trusted = trusted
         self._place: output_place.OutputPlace
         self.files: dict[str, FileState] = {}
-        """What the site shall have so far."""
+        """What the site shall have so far, beside the parts that are kept."""
+        self.kept: dict[str, int] = {}
+        """How many files each of these has."""
         self._new: set[str] = set()
         """Those that are in staging."""
         self._keys: dict[str, tuple[str, bytes]] = {}
@@ -122,6 +126,15 @@ class Output:
         is_file = full.is_file() and not full.is_symlink()
         return _file_digest(full) if is_file else None
 
+    def keep_parts(self, prefix: str) -> bool:
+        """Take over all files of a wiki, if each is as the last build left it."""
+        parts = self.known.parts & {prefix, HISTORY_FOLDER + prefix}
+        for part in parts if self.known is self._trusted else ():
+            files = self.known.unpacked(part)
+            if _are_as_left(self._top, files):
+                self.kept[part] = len(files)
+        return bool(parts) and parts <= self.kept.keys()
+
     def keep(self, path: str, key: bytes = b"") -> bool:
         """Take over a file if it was made from this and holds what the last build left.
 
@@ -135,7 +148,7 @@ class Output:
         lost = []
         known, trusted, files = self.known, self._trusted, self.files
         for path, key in keys.items():
-            last = trusted.get(path)
+            last = trusted.rest.get(path) or (trusted.parts and trusted.get(path))
             if last and (key is None or last.key == key) and path in known:
                 if _is_as_left(self._top, path, last):
                     files[path] = last
@@ -160,10 +173,14 @@ class Output:
         if digest is not None and path not in self.files:
             self.files[path] = FileState((self.root / path).lstat().st_size, digest)
 
+    def state(self, path: str) -> FileState | None:
+        """What is known of a file that the site shall have."""
+        is_kept = wiki_part(path) in self.kept
+        return (self.known if is_kept else self.files).get(path)
+
     def content(self, path: str) -> bytes:
         """What a file shall hold; nothing where it is left out."""
-        state = self.files.get(path)
-        if state is None:
+        if (state := self.state(path)) is None:
             return b""
         if path in self._new:
             return self._place.staged.content(path)
@@ -223,9 +240,15 @@ class Output:
 
     def commit(self, wikis: Sequence[PublishedWiki] = ()) -> Changes:
         """Swap staged files in, remove what is gone, the manifest last."""
+        # what is at old names, and in the place of a missing start page, comes later
+        for part in self.kept.keys() & set(map(wiki_part, self.files)):
+            self.files = {**self.known.unpacked(part), **self.files}
+            del self.kept[part]
         with self.staged.file(MANIFEST) as file:
-            file.writelines(manifests.manifest_parts(self.files, wikis))
-        gone = sorted(path for path in self.known if path not in self.files)
+            kept = self.kept.keys(), self.known.lines
+            file.writelines(manifests.manifest_parts(self.files, wikis, *kept))
+        there = chain.from_iterable(self.known.without(self.kept))
+        gone = sorted({*there} - self.files.keys() - {MANIFEST})
         new = self._new & self.files.keys()
         early = _in_the_way(gone, new) if gone else []
         removed = self._remove(early)
@@ -242,7 +265,7 @@ class Output:
             state = self.files.get(path, FileState(0, None))
             time = _known_time(found.st_mtime_ns)
             self.files[path] = FileState(found.st_size, state.digest, time, state.key)
-        unchanged = len(self.files) - written
+        unchanged = len(self.files) + sum(self.kept.values()) - written
         return Changes(written, unchanged, removed, self.files, tuple(self._problems))
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
@@ -327,13 +350,20 @@ def _held(root: Path) -> Iterator[int]:
         close_locked(descriptor)
 
 
-def is_untouched(root: Path, files: Files) -> bool:
-    """Whether all files are as a build left them, by size and time, none staged."""
-    if MANIFEST not in files or os.path.lexists(root / output_place.NEW_FILES):
-        return False
+def untouched(root: Path, files: SiteFiles) -> int:
+    """How many files there are, if all are as a build left them, none staged; else 0.
+
+    Size and time tell.
+    """
+    count = 0
+    if MANIFEST not in files.rest or os.path.lexists(root / output_place.NEW_FILES):
+        return 0
     with contextlib.suppress(FolderError), safe_open.opened_root(root) as top:
-        return all(_is_as_left(top, path, state) for path, state in files.items())
-    return False
+        for part in files.without(()):
+            if not _are_as_left(top, part):
+                return 0
+            count += len(part)
+    return count
 
 
 def _is_ours(root: Path) -> bool:
@@ -345,7 +375,7 @@ def _is_ours(root: Path) -> bool:
     )
 
 
-def _known_files(root: Path, top: int, trusted: Files) -> Files:
+def _known_files(root: Path, top: int, trusted: SiteFiles) -> SiteFiles:
     """Files that builds of ours put here.
 
     Those of an interrupted build's manifest hold nobody knows what: without a digest.
@@ -353,23 +383,30 @@ def _known_files(root: Path, top: int, trusted: Files) -> Files:
     manifest = trusted.get(MANIFEST)
     is_whole = not os.path.lexists(root / _STAGED_MANIFEST)
     if is_whole and manifest and _is_as_left(top, MANIFEST, manifest):
-        return {path: one for path, one in trusted.items() if path != MANIFEST}
+        return trusted
     named = manifests.named_files(root, MANIFEST)
     known = {file.path: FileState(0, Digest(file.sha256)) for file in named}
     staged = manifests.named_files(root, _STAGED_MANIFEST, is_optional=True)
-    return known | {file.path: FileState(0, None) for file in staged}
+    return SiteFiles(known | {file.path: FileState(0, None) for file in staged})
 
 
 def _is_as_left(top: int, path: str, state: FileState) -> bool:
+    return _are_as_left(top, {path: state})
+
+
+def _are_as_left(top: int, files: Mapping[str, FileState]) -> bool:
     try:
-        found = os.lstat(path, dir_fd=top)
+        for path, state in files.items():
+            found = os.lstat(path, dir_fd=top)
+            if (
+                not stat.S_ISREG(found.st_mode)
+                or found.st_size != state.size
+                or found.st_mtime_ns != state.mtime_ns
+            ):
+                return False
     except (FileNotFoundError, NotADirectoryError):
         return False
-    return (
-        stat.S_ISREG(found.st_mode)
-        and found.st_size == state.size
-        and found.st_mtime_ns == state.mtime_ns
-    )
+    return True
 
 
 def _in_the_way(gone: Sequence[str], new: Set[str]) -> list[str]:

@@ -5,11 +5,10 @@ place.  All parsers and composers are loaded with this module, so ``build`` impo
 for a site that changed only.
 """
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, chain, compress, islice, repeat
+from itertools import chain, compress, islice, repeat
 from pathlib import Path
 
 import msgspec
@@ -34,7 +33,7 @@ from wikisync.site.index import BATCH_PAGES, Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.manifest import PublishedWiki
 from wikisync.site.model import BrokenLink, SiteOptions, SourcePage, options_text
-from wikisync.site.output import Changes, Output
+from wikisync.site.output import SAID_AGAIN, Changes, Output
 from wikisync.site.output_place import Written
 from wikisync.site.pages import PageJob, SourceCopy, WikiFrame, WikiPages
 from wikisync.site.rendering import Renderers, Setting
@@ -91,6 +90,7 @@ class SiteWriting:
         both = zip(self._notes, self._states, strict=True)
         self._same = {at for at, (note, now) in enumerate(both) if note.state == now}
         """Wikis that are as they were: none of their pages has to be looked at."""
+        self._is_odd = any(one.code in SAID_AGAIN for one in last.note.problems)
         for number in self._same:
             known = self._notes[number].summary
             scanned[number].__dict__.update(summary=known, beside=known.beside)
@@ -159,7 +159,7 @@ class SiteWriting:
         # the search index needs nothing of the pages but what was read
         kept = kept_documents(output, self._kept, self._apart) if self._kept else {}
         documents, self._documents = self._documents, []
-        new = 0 if output.known else self._page_count
+        new = 0 if output.known.rest else self._page_count
         tagged = [one for one in documents if one.tags]
         renderers = self.renderers
         with search_beside(output, self._last, documents, kept, renderers) as search:
@@ -264,6 +264,7 @@ class SiteWriting:
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote, inputs: bytes
     ) -> reports.WikiNote:
         indexer, name = self._indexer, scanned.source.owner.full_path
+        self._same.discard(number)
         reading, table = indexer.reading_key(scanned), indexer.table_key
         before: dict[Slug, IndexedPage] = {}
         if last.reading == reading:
@@ -277,7 +278,7 @@ class SiteWriting:
         if number == len(self._scanned) - 1:
             # a process starts while this one sums up what was read
             bounded_reader().close()
-            self.renderers.prepare(0 if self._output.known else self._page_count)
+            self.renderers.prepare(0 if self._output.known.rest else self._page_count)
         self._composer = composer = WikiPages(wiki, self._site, indexer)
         frame, pages = composer.frame_key(), wiki.pages
         titles = {slug: page.parsed.title for slug, page in before.items()}
@@ -365,14 +366,18 @@ class SiteWriting:
         self, number: int, lists: generated.GeneratedPages
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
         """The pages of a wiki that have to be rendered; all else of it is put."""
-        scanned, slugs = self._scanned[number], self._to_compose(number)
+        scanned, has_lists = self._scanned[number], self._keeps_lists(number)
+        is_other = self._has_lost or self._stale_elsewhere[number] or self._is_odd
+        prefix, is_same = self._addresses[number].prefix, number in self._same
+        if is_same and has_lists and not is_other and self._output.keep_parts(prefix):
+            self._progress.advance(scanned.summary.count)
+            return
+        slugs = self._to_compose(number)
         # of pages' sources, those are put that are not kept as they are
         copies = {path: slug for slug, path in self._addresses[number].sources.items()}
-        keys: dict[str, bytes | None] = dict.fromkeys(copies)
-        for path, slug in copies.items() if number not in self._same else ():
-            keys[path] = bytes.fromhex(scanned.pages[slug].digest)
+        named = scanned.pages
+        keys = {at: bytes.fromhex(named[slug].digest) for at, slug in copies.items()}
         sources = {copies[path]: path for path in self._output.keep_all(keys)}
-        has_lists = self._keeps_lists(number)
         self._progress.advance(len(self._addresses[number].pages) - len(slugs))
         # most wikis of a large site are as they were: their pages are not loaded
         if slugs or not has_lists:
@@ -521,11 +526,7 @@ class SiteWriting:
         sources = [path for one in self._addresses for path in one.sources.values()]
         keys = {layout.PAGES_JSON: key}
         if sources:
-            states = [self._output.files.get(path) for path in sources]
-            ends = [*accumulate(state.size if state else 0 for state in states)]
-            # nothing counts behind the text with which it is full
-            shown = states[: bisect_right(ends, agents.FULL_BYTES_MAX) + 1]
-            texts = [state and state.digest for state in shown]
+            texts = agents.full_texts(map(self._output.state, sources))
             keys |= {layout.LLMS: key, layout.LLMS_FULL: hash_of(key, texts)}
         lost = self._output.keep_all(keys)
         makers: dict[str, Callable[..., bytes]] = {
@@ -586,7 +587,8 @@ class SiteWriting:
         )
         # those that were read as they were scanned
         sound = [one.source.owner.full_path for one in self._scanned if not one.missed]
-        self._last.remember(note, changes.files, self._search, sound)
+        kept = self._output.kept
+        self._last.remember(note, changes.files, self._search, sound, kept)
         return note
 
     def _all_pages(self) -> Iterator[IndexedPage]:
