@@ -424,7 +424,8 @@ def test_files_are_those_that_were_noted_last(tmp_path: Path) -> None:
         assert sorted(found) == [f"{wiki}b", f"{wiki}c", "d"]
         assert found[f"{wiki}b"] == files_of(f"{wiki}b")[f"{wiki}b"]
         assert found.get(f"{wiki}a") is None
-        assert (list(found.rest), found.parts) == (["d"], {wiki})
+        assert list(found.rest) == ["d"]
+        assert found.parts == {wiki}
 
 
 @pytest.mark.parametrize("damage", ["x''", "x'0102030405'", "substr(value, 2)"])

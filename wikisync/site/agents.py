@@ -4,10 +4,13 @@
 ``llms-full.txt`` has the texts of as many of these as fit.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from itertools import chain
 
+import msgspec
 from msgspec import Struct
 
+from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Digest
 from wikisync.core.versions import iso_time
 from wikisync.site.addresses import LLMS, WikiAddresses, absolute_url, quoted
@@ -21,14 +24,25 @@ FULL_BYTES_MAX = 1024 * 1024
 
 
 class ListedPage(Struct, frozen=True, array_like=True):
-    """One page."""
+    """One page whose source the site has."""
 
-    shown: bytes
     wiki: str
     title: str
     source: str
-    """Address of its source; empty where the site has none."""
+    """Address of its source."""
     source_path: str
+
+
+class ListedWiki(Struct, frozen=True, array_like=True):
+    """The pages of one wiki."""
+
+    shown: bytes
+    """As ``-/pages.json`` has them."""
+    listed: bytes
+    """Packed, those whose source the site has."""
+
+
+_LISTED = msgpack_decoder(list[ListedPage])
 
 
 def listed_pages(
@@ -36,8 +50,9 @@ def listed_pages(
     scanned: ScannedWiki,
     addresses: WikiAddresses,
     documents: Iterable[DocumentKey],
-) -> Iterator[ListedPage]:
+) -> ListedWiki:
     """The pages of one wiki."""
+    every, listed = list[bytes](), list[ListedPage]()
     slugs = {path: slug for slug, path in addresses.pages.items()}
     wiki = scanned.source.owner.full_path
     for one in documents:
@@ -49,7 +64,10 @@ def listed_pages(
         shown["url"] = address(site, one.url)
         rest = ("source", source), ("tags", one.tags), ("changed", changed)
         shown |= {name: value for name, value in rest if value}
-        yield ListedPage(json_bytes(shown), wiki, one.title, source, path)
+        every.append(json_bytes(shown))
+        if source:
+            listed.append(ListedPage(wiki, one.title, source, path))
+    return ListedWiki(b",".join(every), msgspec.msgpack.encode(listed))
 
 
 def address(site: SiteContext, path: str) -> str:
@@ -57,20 +75,25 @@ def address(site: SiteContext, path: str) -> str:
     return absolute_url(site.url, path) if site.url else quoted(path)
 
 
-def pages_json(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:
+def pages_json(site: SiteContext, wikis: Iterable[ListedWiki]) -> bytes:
     """What ``-/pages.json`` holds."""
     head = json_bytes({"title": site.title}).removesuffix(b"}")
-    return head + b',"pages":[' + b",".join(page.shown for page in pages) + b"]}\n"
+    return (
+        head
+        + b',"pages":['
+        + b",".join(one.shown for one in wikis if one.shown)
+        + b"]}\n"
+    )
 
 
-def llms_text(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:
+def llms_text(site: SiteContext, wikis: Iterable[ListedWiki]) -> bytes:
     """``llms.txt``: the pages whose source the site has, by wiki."""
     lines = [f"# {one_line(site.title)}", ""]
     if site.description:
         lines += [f"> {one_line(site.description)}", ""]
     titles = {wiki.full_path: wiki.title for wiki in site.wikis}
     wiki = None
-    for page in (one for one in pages if one.source):
+    for page in chain.from_iterable(_LISTED.decode(one.listed) for one in wikis):
         if page.wiki != wiki:
             wiki = page.wiki
             lines += [f"## {one_line(titles.get(wiki, wiki))}", ""]
@@ -80,12 +103,12 @@ def llms_text(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:
 
 
 def llms_full_text(
-    site: SiteContext, pages: Iterable[ListedPage], read: Callable[[str], bytes]
+    site: SiteContext, wikis: Iterable[ListedWiki], read: Callable[[str], bytes]
 ) -> bytes:
     """``llms-full.txt``: whole pages until it is full."""
     parts: list[bytes] = []
     size = 0
-    listed = [page for page in pages if page.source]
+    listed = [page for one in wikis for page in _LISTED.decode(one.listed)]
     for number, page in enumerate(listed):
         text = read(page.source_path)
         size += len(text)

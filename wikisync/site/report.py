@@ -14,6 +14,7 @@ from wikisync.core.versions import iso_time
 from wikisync.markup.diagrams import DRAWING_BYTES_MAX
 from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import NO_ADDRESSES, WikiAddresses, home_slug
+from wikisync.site.agents import ListedWiki
 from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.facts import IndexedPage, IndexedWiki
@@ -130,13 +131,7 @@ class LinkSums:
         return LinkReport(broken, tuple(wanted), tuple(orphans))
 
 
-class ListedNote(Struct, frozen=True, array_like=True):
-    """What programs read of one wiki: packed, what ``agents`` lists of it."""
-
-    listed: bytes
-
-
-class WikiNote(ListedNote, frozen=True, array_like=True):
+class WikiNote(ListedWiki, frozen=True, array_like=True):
     """What a build notes of one wiki, beside its pages."""
 
     inputs: bytes
@@ -172,7 +167,7 @@ class WikiNote(ListedNote, frozen=True, array_like=True):
 
 
 NO_NOTE = WikiNote(
-    b"", b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (), {}
+    b"", b"", b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (), {}
 )
 
 

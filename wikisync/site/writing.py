@@ -44,8 +44,7 @@ from wikisync.site.theme import Theme
 
 _NOTES = msgpack_decoder(reports.WikiNote)
 _PAGES = msgpack_decoder(IndexedPage)
-_LISTED = msgpack_decoder(list[agents.ListedPage])
-_LISTED_NOTES = msgpack_decoder(reports.ListedNote)
+_LISTED = msgpack_decoder(agents.ListedWiki)
 _ITEMS = msgpack_decoder(list[ListingItem])
 
 
@@ -81,7 +80,9 @@ class SiteWriting:
         packed = (self._last.wiki(one.source.owner.full_path) for one in scanned)
         self._notes = [
             # each is held until all wikis are read
-            replace(_NOTES.decode(one), listed=b"") if one else reports.NO_NOTE
+            replace(_NOTES.decode(one), shown=b"", listed=b"")
+            if one
+            else reports.NO_NOTE
             for one in packed
         ]
         """Those of the last build, until their wiki is read."""
@@ -304,7 +305,7 @@ class SiteWriting:
         } | {Slug(place.name) for place in links.unreached}
         retries = [page.parsed.retry_at for page in pages.values()]
         note = reports.WikiNote(
-            b"",
+            *(b"", b""),
             b"" if any(page.is_bound for page in pages.values()) else inputs,
             reading,
             table,
@@ -326,11 +327,11 @@ class SiteWriting:
     def _with_list(self, note: reports.WikiNote, number: int) -> reports.WikiNote:
         """The note of a wiki with what programs read of its pages as they are now."""
         scanned, at = self._scanned[number], self._addresses[number]
-        pages = agents.listed_pages(self._site.context, scanned, at, note.documents)
-        listed = msgspec.msgpack.encode(list(pages))
+        wiki = agents.listed_pages(self._site.context, scanned, at, note.documents)
         note = replace(note, digests=scanned.digests, around_texts=scanned.around_texts)
         note = replace(note, summary=scanned.summary, state=self._states[number])
-        return replace(note, listed=listed, listed_key=hash_of(listed))
+        both = {"shown": wiki.shown, "listed": wiki.listed}
+        return replace(note, **both, listed_key=hash_of(wiki.shown, wiki.listed))
 
     def _with_history(
         self, note: reports.WikiNote, composer: WikiPages
@@ -535,12 +536,9 @@ class SiteWriting:
             layout.LLMS_FULL: partial(agents.llms_full_text, read=self._output.content),
         }
         for path in lost:
-            self._output.put(path, makers[path](site, self._listed_pages()))
-
-    def _listed_pages(self) -> Iterator[agents.ListedPage]:
-        for scanned in self._scanned:
-            packed = self._last.wiki_now(scanned.source.owner.full_path)
-            yield from _LISTED.decode(_LISTED_NOTES.decode(packed).listed)
+            names = (wiki.source.owner.full_path for wiki in self._scanned)
+            listed = map(_LISTED.decode, map(self._last.wiki_now, names))
+            self._output.put(path, makers[path](site, listed))
 
     def _write_file(self, scanned: ScannedWiki, name: str, path: str) -> None:
         """A stranger's file; what is called a drawing becomes one that runs nothing."""
@@ -587,8 +585,7 @@ class SiteWriting:
         )
         # those that were read as they were scanned
         sound = [one.source.owner.full_path for one in self._scanned if not one.missed]
-        kept = self._output.kept
-        self._last.remember(note, changes.files, self._search, sound, kept)
+        self._last.remember(note, changes.files, self._search, sound, self._output.kept)
         return note
 
     def _all_pages(self) -> Iterator[IndexedPage]:
