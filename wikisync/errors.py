@@ -37,6 +37,7 @@ secret: URLs are given without user information and token parameters.
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -221,6 +222,14 @@ class FolderError(WikisyncError):
         super().__init__(message, hint=hint)
         self.path = path
         """The part of a path that is in the way (``folder.safe_open``), else empty."""
+
+    @property
+    def is_of_disk(self) -> bool:
+        """Whether the disk itself refuses, so that no other file can be written."""
+        return getattr(self.__cause__, "errno", None) in _OF_DISK
+
+
+_OF_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
 class PlaceTaken(FolderError):

@@ -80,7 +80,7 @@ class PageFolder:
         """The last snapshot; None before the first one, and since we wrote a page."""
         self.patterns = NO_PATTERNS
         self._pattern_problems: tuple[Problem, ...] = ()
-        self._paths: dict[Slug, PagePath] | None = None
+        self._paths: dict[Slug, PagePath] = {}
         self._book: PathBook | None = None
         self._folding: Folding | None = None
 
@@ -237,7 +237,7 @@ class PageFolder:
         return frozenset(found)
 
     def _hides(self, slug: Slug, page_format: Format) -> bool:
-        if slug in (self._paths or {}):
+        if slug in self._paths:
             return False
         hidden = self.scanned.hidden
         plain = (f"{slug}{extension}" for extension in page_format.extensions)
@@ -279,7 +279,7 @@ class PageFolder:
         return frozenset(found)
 
     def _read_in(self, folders: Folders, slug: Slug) -> Page | None:
-        path = (self._paths or {}).get(slug)
+        path = self._paths.get(slug)
         if path is None:
             return None
         try:
@@ -365,9 +365,8 @@ class PageFolder:
         return self._own.writer()
 
     def _known_paths(self) -> dict[Slug, PagePath]:
-        if self._paths is None:
+        if self._scanned is None:
             self.rescan()
-        assert self._paths is not None
         return self._paths
 
     def _path_book(self) -> PathBook:

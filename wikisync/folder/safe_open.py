@@ -25,17 +25,15 @@ _MAKING_TRIES_MAX = 100
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
+_RIGHTS = "check the permissions of it and of its folder"
 _WORDS = {
     errno.ENOSPC: ("the disk is full", "free some space and run the command again"),
     errno.EDQUOT: ("the disk quota is used up", "free some space and run again"),
     errno.EFBIG: ("the file is larger than allowed here", "make it smaller"),
     errno.EROFS: ("the disk is read-only", "mount it writable or use another folder"),
     errno.EIO: ("the disk reports an error", "check the disk first"),
-    errno.EACCES: (
-        "permission denied",
-        "check the permissions of it and of its folder",
-    ),
-    errno.EPERM: ("not permitted", "check the permissions of it and of its folder"),
+    errno.EACCES: ("permission denied", _RIGHTS),
+    errno.EPERM: ("not permitted", _RIGHTS),
     errno.ENAMETOOLONG: ("the name is too long for this disk", "use a shorter name"),
     errno.EISDIR: ("a folder exists at this path", "rename the folder"),
     errno.ENOTDIR: ("a file exists where a folder is needed", "move the file away"),
@@ -50,9 +48,6 @@ REMOVED_HINT = (
     "if the folder was deleted on purpose, run: wikisync adopt, then wikisync sync"
 )
 """For a wiki's folder, which no clone makes again where its pages are known."""
-
-WHOLE_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-"""Errors that the next file would meet as well."""
 
 
 def folder_error(doing: str, path: str, exc: OSError) -> FolderError:

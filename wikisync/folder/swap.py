@@ -200,7 +200,7 @@ class FolderWriter:
                     except (FolderError, PreconditionFailed) as exc:
                         # This name has what it had, or what a person saved; the names
                         # before it have whole files and stay.
-                        if getattr(exc.__cause__, "errno", 0) in safe_open.WHOLE_DISK:
+                        if isinstance(exc, FolderError) and exc.is_of_disk:
                             raise
                         results[index] = exc
                 # Names are on the disk only now.  A crash before loses entries, never

@@ -104,7 +104,13 @@ class WatchedWiki(WikiCycles):
 
     async def _exchange(self, scope: ScanScope) -> CycleResult:
         """Scan of each side what may have changed there, and carry it over."""
-        wiki = await self._connected(scope)
+        if self._wiki is not None and scope is ScanScope.EVERYTHING:
+            found = await find_wiki(self._opened.state, self._client, self.section)
+            before = self._wiki.found
+            is_same = (found.owner, found.id) == (before.owner, before.id)
+            self._wiki = replace(self._wiki, found=found) if is_same else None
+            self.synced.notes, self.synced.warnings = found.notes, found.warnings
+        wiki = await self._connected()
         if self._uploads_new:
             wiki.known.remember(left_out=None)
         self._opened.refuse_lost(self.section)
@@ -137,15 +143,6 @@ class WatchedWiki(WikiCycles):
     async def _begin(self, wiki: SyncedWiki) -> None:
         """See the folder before the first scan: what differs later came after it."""
         await asyncio.to_thread(wiki.index.saved_since)
-
-    async def _connected(self, scope: ScanScope) -> SyncedWiki:
-        if self._wiki is not None and scope is ScanScope.EVERYTHING:
-            found = await find_wiki(self._opened.state, self._client, self.section)
-            before = self._wiki.found
-            is_same = (found.owner, found.id) == (before.owner, before.id)
-            self._wiki = replace(self._wiki, found=found) if is_same else None
-            self.synced.notes, self.synced.warnings = found.notes, found.warnings
-        return await super()._connected(scope)
 
     async def scan(self) -> bool:
         """Whether the folder differs from what the look before saw."""

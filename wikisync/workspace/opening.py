@@ -520,10 +520,10 @@ class WikiCycles:
         return False
 
     async def _exchange(self, scope: ScanScope) -> CycleResult:
-        return await self._met(await self._connected(scope), self.options)
-
-    async def _connected(self, scope: ScanScope) -> SyncedWiki:
         del scope
+        return await self._met(await self._connected(), self.options)
+
+    async def _connected(self) -> SyncedWiki:
         if self._wiki is None:
             wiki = await self._opened.synced(
                 self._client, self.section, asks_first=self._asks_first

@@ -32,7 +32,7 @@ from wikisync.sync.decide.plan import (
     Plan,
     Push,
 )
-from wikisync.sync.run.parts import Cycle, Decided, MergedPage, is_disk_error, on_texts
+from wikisync.sync.run.parts import Cycle, Decided, MergedPage, on_texts
 
 log = logging.getLogger(__name__)
 
@@ -312,7 +312,7 @@ async def take_late_save(cycle: Cycle, late: model.LateSave) -> None:
     except errors.PreconditionFailed as error:
         cycle.tally.supersede(late.slug, error)
     except errors.FolderError as error:
-        if is_disk_error(error):
+        if error.is_of_disk:
             raise
         cycle.tally.fail("page-unwritable", late.slug, error)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -39,8 +38,6 @@ THREAD_CHARS_MIN = 100_000
 """Work on shorter texts is done before a thread could begin with it."""
 FINISH_TIMEOUT_S = 10.0
 """So long an interrupt waits for a write and its record."""
-DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-"""What no other page will survive either."""
 
 READS_MAX = 8
 REMOTE_SPAN_S = 60.0
@@ -372,9 +369,3 @@ async def on_texts(work: Callable[[], T], *texts: str) -> T:
     if max(map(len, texts), default=0) < THREAD_CHARS_MIN:
         return work()
     return await asyncio.to_thread(work)
-
-
-def is_disk_error(error: FolderError) -> bool:
-    """Whether the disk itself refuses, so that no other page can be written."""
-    cause = error.__cause__
-    return isinstance(cause, OSError) and cause.errno in DISK_ERRORS

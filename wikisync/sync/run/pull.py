@@ -384,7 +384,7 @@ async def _is_done(
     except (errors.PreconditionFailed, errors.NotFound) as error:
         cycle.tally.supersede(slug, error)
     except errors.FolderError as error:
-        if parts.is_disk_error(error):
+        if error.is_of_disk:
             raise
         cycle.tally.fail("page-unwritable", slug, error)
     else:
@@ -537,7 +537,7 @@ class MissingFiles:
         except errors.PreconditionFailed:
             return None  # somebody put it there meanwhile; the next round takes it
         except errors.FolderError as error:
-            if parts.is_disk_error(error):
+            if error.is_of_disk:
                 raise
             # a file that the wiki keeps for other uses, or a page shows in an example
             is_other, hint = path in self._versions, error.hint or MISSING_HINT
