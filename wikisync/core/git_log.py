@@ -62,7 +62,8 @@ def read_log(
     repository = pygit2.Repository(str(folder))
     try:
         head = repository.revparse_single(reference).peel(pygit2.Commit)
-        known = known.of_git
+        of_git = tuple([row for row in known.rows if row.commit])
+        known = replace(known, rows=of_git)
         if str(head.id) == known.head:
             return known
         walk = repository.walk(head.id, SortMode.TOPOLOGICAL | SortMode.TIME)

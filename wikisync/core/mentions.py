@@ -213,8 +213,8 @@ def unmet_mentions(
     """
     others = [(path,) for path in mentions if not is_upload(path) and path not in there]
     mentions = [path for path in mentions if is_upload(path)]
-    folders = {_folder_of(path) for path in mentions if path not in there}
-    named = {path: None for path in mentions if _folder_of(path) in folders}
+    folders = {path.rpartition("/")[0] for path in mentions if path not in there}
+    named = {path: None for path in mentions if path.rpartition("/")[0] in folders}
     shorter: dict[model.AttachmentPath, tuple[model.AttachmentPath, ...]] = {}
     for path in named:
         folder, _, name = path.rpartition("/")
@@ -231,10 +231,6 @@ def unmet_mentions(
         if path not in cut
         if path not in there and not any(short in there for short in shorter[path])
     ]
-
-
-def _folder_of(path: model.AttachmentPath) -> str:
-    return path.rpartition("/")[0]
 
 
 def _cuts(name: str) -> Iterator[str]:

@@ -56,11 +56,6 @@ class Versions(Struct, frozen=True, array_like=True):
     texts: str = ""
     """The repository that has their texts, in the cache of who read them."""
 
-    @property
-    def of_git(self) -> Versions:
-        """Those that commits tell."""
-        return replace(self, rows=tuple([row for row in self.rows if row.commit]))
-
 
 class PageDates(Struct, frozen=True, array_like=True, gc=False):
     """What a site shows of the history of one page."""

@@ -174,8 +174,9 @@ async def hold_texts(cycle: Cycle, decided: Decided) -> None:
         for slug, reason in found.items()
         if reason is plans.HoldReason.EMPTY
     }
-    plan = plan.instead(plans.CreateRemote, empty)
-    decided.plan = narrowing.holding(plan, found)
+    if found:
+        plan = plan.instead(plans.CreateRemote, empty)
+        decided.plan = narrowing.holding(plan, found)
 
 
 def _sent_files(plan: plans.Plan) -> Mapping[model.Slug, model.Slug]:
