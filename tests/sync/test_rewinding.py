@@ -224,6 +224,34 @@ async def test_a_page_that_goes_while_it_is_read_ends_no_cycle(copies: Told) -> 
     assert copies.known.memory.head == copies.there.commits[-1]
 
 
+async def test_an_approved_history_is_known_though_another_page_is_refused(
+    state: State,
+) -> None:
+    copies = await forced(state)
+    copies.decide(Decision.APPROVED)
+    copies.here.put("page5", "sent\n")
+
+    def refuse() -> None:
+        raise Rejected("cannot write it")
+
+    copies.there.before_once("write page5", refuse)
+    await copies.cycle()
+    assert copies.here.texts()["page0"] == PAGES["page0"]
+    assert copies.known.memory.head == "forced"
+
+
+async def test_a_push_is_known_while_removals_wait(copies: Told) -> None:
+    for number in range(8):
+        copies.there.remove(f"page{number}")
+    copies.commit()
+    await copies.cycles(8)
+    assert waiting(copies)
+    copies.here.put("page8", "sent\n")
+    copies.there.before_once("write page8", copies.commit)
+    await copies.cycle()
+    assert copies.known.memory.head == copies.there.commits[-1]
+
+
 @pytest.mark.parametrize("is_error", [True, False])
 async def test_a_page_that_could_not_be_put_back_is_asked_about_with_a_later_text(
     state: State, *, is_error: bool
@@ -246,11 +274,11 @@ async def test_a_page_that_could_not_be_put_back_is_asked_about_with_a_later_tex
     assert asked_about(copies) == ["page0"]
 
 
-@pytest.mark.parametrize("is_answered", [True, False])
+@pytest.mark.parametrize("is_silent_first", [False, True])
 async def test_a_push_is_known_while_another_page_waits_to_be_put_back(
-    state: State, monkeypatch: pytest.MonkeyPatch, *, is_answered: bool
+    state: State, monkeypatch: pytest.MonkeyPatch, *, is_silent_first: bool
 ) -> None:
-    """Also in a cycle in which some page changed meanwhile, or git was silent once."""
+    """Also in a cycle in which some page changed meanwhile, and git was silent once."""
     copies = await rename_taken_back(state, PAGES["page8"])
     copies.there.put("Renamed", "of another case\n")
     copies.decide(Decision.REFUSED)
@@ -264,11 +292,13 @@ async def test_a_push_is_known_while_another_page_waits_to_be_put_back(
         pass
 
     with monkeypatch.context() as patch:
-        if not is_answered:
+        if is_silent_first:
             patch.setattr(copies.there, "follows", no_answer)
 
         def commit() -> None:
             patch.undo()
+            if not is_silent_first:
+                patch.setattr(copies.there, "follows", no_answer)
             copies.there.commits.append("ours")
 
         copies.there.before_once("write page1", commit)
