@@ -242,3 +242,10 @@ def test_a_name_is_free_that_another_rename_or_deletion_leaves() -> None:
         assert without_twins(there, {NOTES, home}) == there
     spelling = plan(MoveRemote(home, HOME, home, MD, A))
     assert without_twins(spelling, {home}) == spelling
+
+
+def test_a_name_that_a_page_has_on_the_wiki_is_its_own() -> None:
+    """Its text is sent beside other pages that come to the wiki."""
+    moved, sent = MoveLocal(NOTES, HOME, NOTES, A), Push(HOME, MD, B, A)
+    there = plan(moved, sent, CreateRemote(GUIDE, MD, A))
+    assert without_twins(there, {HOME}) == there

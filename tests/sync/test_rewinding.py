@@ -198,7 +198,7 @@ async def test_a_wiki_that_begins_to_tell_its_history_did_not_go_back(
     assert copies.here.texts()["page1"] == "edited\n"
 
 
-@pytest.mark.parametrize("change", ["renamed", "removed"])
+@pytest.mark.parametrize("change", ["edited", "renamed", "removed"])
 async def test_a_history_that_is_known_late_is_noted_with_any_change(
     state: State, change: str
 ) -> None:
@@ -208,9 +208,11 @@ async def test_a_history_that_is_known_late_is_noted_with_any_change(
     if change == "renamed":
         copies.there.put("page1-new", copies.there.texts()["page1"])
     copies.there.remove("page1")
+    if change == "edited":
+        copies.there.put("page1", "edited\n")
     copies.commit()
     await copies.rest()
-    assert "page1" not in copies.here.texts()
+    assert copies.here.texts() == copies.there.texts()
     assert copies.known.memory.head == copies.there.commits[-1]
 
 
