@@ -24,6 +24,29 @@ async def test_many_absences_wait_for_a_yes_and_edits_go_on(state: State) -> Non
     assert "10 of 40 pages would be removed here" in str(batch)
 
 
+async def test_nobody_is_asked_about_pages_that_are_back_though_an_edit_is_sent(
+    state: State,
+) -> None:
+    copies = await emptied(state)
+    await copies.cycles(5)
+    for slug in list(MANY)[:10]:
+        copies.there.put(slug, MANY[slug])
+    copies.here.put("page-39", "edited\n")
+    result = await copies.cycle()
+    assert copies.there.texts()["page-39"] == "edited\n"
+    assert not result.batches
+    assert not copies.known.memory.batches
+
+
+async def test_many_edits_made_here_wait_for_a_yes(state: State) -> None:
+    copies = await rested(state, MANY)
+    for slug in MANY:
+        copies.here.put(slug, f"{slug} edited\n")
+    (batch,) = (await copies.cycle()).batches
+    assert copies.there.changes == []
+    assert len(batch.members) == len(MANY)
+
+
 async def test_an_empty_folder_deletes_no_page_on_the_wiki(state: State) -> None:
     copies = await rested(state, MANY)
     copies.here.pages.clear()
