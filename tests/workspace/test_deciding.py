@@ -92,6 +92,7 @@ async def test_a_conflict_is_settled_as_resolve_does(
     assert "home.conflict.md" not in clashing.files()
     assert (await clashing.run("sync")).code == 0
     assert (await clashing.wiki())["home.md"] == here
+    assert "resolve home in the preview" in (await clashing.run("log")).out
     ending = {"mine": "here\n", "wiki": "there\n", "both": "there\nTHREE here\n"}
     assert here == f"ONE\n\nTWO there\n\nTHREE {ending[choice]}"
 
@@ -269,6 +270,17 @@ async def test_revisions_of_the_wiki_are_shown_with_what_they_changed(
     cloned.write("home.md", "edited here\n")
     await decider.restore(rows[-1].id)
     assert cloned.read("home.md") == PAGES["home"]
+
+
+async def test_a_conflict_file_that_was_kept_is_not_restored_as_the_page(
+    clashing: Cloned, decider: Decider
+) -> None:
+    await decider.settle("settled\n", await decider.pieces())
+    before = await decider.earlier()
+    (kept,) = [one for one in before if one.where.startswith("conflict file: ")]
+    with pytest.raises(UsageError, match="conflict file with marker lines"):
+        await decider.restore(kept.id)
+    assert clashing.read("home.md") == "settled\n"
 
 
 async def test_a_text_that_is_none_of_the_page_is_not_restored(
