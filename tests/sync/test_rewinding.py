@@ -249,7 +249,11 @@ async def test_a_push_is_known_while_removals_wait(copies: Told) -> None:
     await copies.cycles(8)
     assert waiting(copies)
     copies.here.put("page8", "sent\n")
-    copies.there.before_once("write page8", copies.commit)
+
+    def commit() -> None:
+        copies.commit()
+
+    copies.there.before_once("write page8", commit)
     await copies.cycle()
     assert copies.known.memory.head == copies.there.commits[-1]
 
