@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -25,7 +26,8 @@ def root(tmp_path: Path) -> Path:
 
 def is_obeyed(root: Path, **environment: str) -> bool:
     try:
-        load_config(root / "wikisync.toml", environment)
+        with mock.patch.dict(os.environ, environment):
+            load_config(root / "wikisync.toml")
     except ConfigError as error:
         refused = error.message
     else:
@@ -142,8 +144,9 @@ def test_hint_is_the_command_that_allows_it(
     root: Path, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
     give_or_pretend(root, monkeypatch)
+    monkeypatch.setenv(SAFE_VARIABLE, before)
     with pytest.raises(ConfigError) as refused:
-        load_config(root / "wikisync.toml", {SAFE_VARIABLE: before})
+        load_config(root / "wikisync.toml")
     name, _, value = (refused.value.hint or "").partition("export ")[2].partition("=")
     assert name == SAFE_VARIABLE
     (word,) = shlex.split(value)

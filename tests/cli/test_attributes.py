@@ -7,7 +7,6 @@ import click
 import pytest
 
 from wikisync.cli.attributes import parameter_options, read_values
-from wikisync.cli.options import decorated
 from wikisync.cli.project import command
 from wikisync.contract.parameters import parameters_of
 from wikisync.contract.routes import Endpoint
@@ -21,10 +20,10 @@ def parsed(endpoint: Endpoint, *words: str) -> dict[str, object]:
     """What the words of a command line come to."""
     options: dict[str, Any] = {}
 
-    def take(**given: Any) -> None:
+    def take(given: dict[str, Any]) -> None:
         options.update(given)
 
-    made = decorated(take, [click.command("x"), *parameter_options(endpoint)])
+    made = click.command("x")(parameter_options(endpoint)(take))
     assert isinstance(made, click.Command)
     made.main(list(words), standalone_mode=False)
     return read_values(endpoint, options)

@@ -235,12 +235,15 @@ async def test_editor_that_fails_takes_nothing(
     assert clashing.read("home.md") == HERE
 
 
-def test_editor_is_the_persons_own() -> None:
-    both = {"VISUAL": "code --wait", "EDITOR": "vi"}
-    assert persons_editor(both) == ["code", "--wait"]
-    assert persons_editor({"EDITOR": "vi"}) == ["vi"]
+def test_editor_is_the_persons_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "code --wait")
+    monkeypatch.setenv("EDITOR", "vi")
+    assert persons_editor() == ["code", "--wait"]
+    monkeypatch.delenv("VISUAL")
+    assert persons_editor() == ["vi"]
+    monkeypatch.setenv("EDITOR", "vi '")
     with pytest.raises(UsageError, match="cannot be read"):
-        persons_editor({"EDITOR": "vi '"})
+        persons_editor()
 
 
 # -- something in the place of the conflict file -------------------------------------

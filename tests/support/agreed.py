@@ -1,6 +1,5 @@
 """Configurations that a test writes, as a person agrees to them."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,4 +20,4 @@ def write_config(root: Path, text: str) -> Path:
 
 def agree_to(root: Path) -> None:
     """Agree to the configuration of a workspace as it is now."""
-    agree(root, load_config(root / FILE_NAME, os.environ), os.environ)
+    agree(root, load_config(root / FILE_NAME))

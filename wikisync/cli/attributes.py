@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from wikisync.cli.options import InputPath
+from wikisync.cli.options import InputPath, Joined, joined
 from wikisync.contract.parameters import Parameter, parameters_of
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint
@@ -43,10 +43,11 @@ class Role(click.ParamType[int]):
 
 def parameter_options(
     *endpoints: Endpoint, leave_out: str = ""
-) -> list[Callable[..., Any]]:
-    """A decorator for each parameter that any of the endpoints takes, but old names.
+) -> Callable[[Callable[..., Any]], Joined]:
+    """Options for all parameters that any of the endpoints takes, but old names.
 
-    The last one is ``--attribute``, for what the table does not know yet.
+    The command gets them as one mapping, ``given``, for ``read_values``.  The last one
+    is ``--attribute``, for what the table does not know yet.
     """
     rows: dict[str, Parameter] = {}
     for endpoint in endpoints:
@@ -64,7 +65,7 @@ def parameter_options(
         for name, row in rows.items()
         if name != leave_out and not row.is_deprecated
     ]
-    return [*known, newer]
+    return joined("given", dict, *known, newer)
 
 
 def _option(row: Parameter) -> Callable[..., Any]:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -44,7 +43,9 @@ def clone(
     folder: Path,
     selection: Selection,
     credentials: Credentials,
-    **how: Any,
+    only: tuple[str, ...],
+    *,
+    allow_emptying: bool,
 ) -> int:
     """Copy wikis of the service at URL into the workspace FOLDER.
 
@@ -55,7 +56,14 @@ def clone(
     """
     client, selection = credentials.open_selected(url, selection)
     with console.progress() as progress:
-        work = cloning.clone(client, selection, folder, progress=progress, **how)
+        work = cloning.clone(
+            client,
+            selection,
+            folder,
+            only=only,
+            allow_emptying=allow_emptying,
+            progress=progress,
+        )
         cloned = asyncio.run(work)
     notes = [one for wiki in cloned.wikis for one in (*wiki.absent, *wiki.notes)]
     show_problems(console, pulled.labelled(cloned), [*cloned.skipped, *notes])

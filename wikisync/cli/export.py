@@ -4,7 +4,6 @@ A build from copies of the wikis in a private cache, whose loss costs only time.
 """
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -86,12 +85,17 @@ def command(
     site_url: str | None,
     markup: tuple[str, ...],
     findings: str | None,
-    *,
-    choice: ThemeChoice,
-    retries: bool,
-    strict: bool,
+    cache: Path | None,
     history: int,
-    **given: Any,
+    choice: ThemeChoice,
+    *,
+    comments: bool,
+    strict: bool,
+    retries: bool,
+    allow_emptying: bool,
+    replaces: bool,
+    verify: bool,
+    is_anonymous: bool,
 ) -> int:
     """Export wikis of the service at URL as a static website, or as one file.
 
@@ -112,8 +116,19 @@ def command(
         history=history,
         retries=retries,
     )
-    made = choice.over(options)
-    request = exporting.ExportRequest(url, output, selection, made, books, **given)
+    request = exporting.ExportRequest(
+        url,
+        output,
+        selection,
+        choice.over(options),
+        books,
+        cache,
+        allow_emptying=allow_emptying,
+        replaces=replaces,
+        is_anonymous=is_anonymous,
+        comments=comments,
+        verify=verify,
+    )
     exported = exporting.export_wikis(request, credentials)
     return show_report(console, exported, is_strict=strict, findings=findings)
 

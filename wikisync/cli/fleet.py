@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -31,7 +31,7 @@ from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import Credentials
 
 if TYPE_CHECKING:
-    from wikisync.fleet.rows import Rows
+    from wikisync.fleet.rows import Counts, Rows, Shown
     from wikisync.workspace.doctor import Finding
 
 T = TypeVar("T")
@@ -137,9 +137,13 @@ def init(
     selection: Selection,
     credentials: Credentials,
     database: str,
+    site: str,
+    state: str,
+    protected: str,
+    title: str,
+    requests: int,
     *,
     take_over: bool,
-    **given: Any,
 ) -> int:
     """Make the tables, or change what the fleet works on.
 
@@ -148,11 +152,12 @@ def init(
     from wikisync.fleet.settings import Settings
 
     del credentials  # workers get theirs
-    for name in ("site", "state", "protected"):
-        given[name] = given[name].rstrip("/")
-        if given[name] and (said := check_bucket(given[name])):
-            raise UsageError(f"{given[name]} {said}")
-    places = [given["site"], given["state"], given["protected"]]
+    site, state, protected = places = [
+        place.rstrip("/") for place in (site, state, protected)
+    ]
+    for place in filter(None, places):
+        if said := check_bucket(place):
+            raise UsageError(f"{place} {said}")
     for one, other in permutations(filter(None, places), 2):
         if f"{one}/".startswith(f"{other}/"):
             raise UsageError(
@@ -162,8 +167,11 @@ def init(
     selection.check()
     address = ServiceAddress.parse(url)
     service, selection = str(address), selection.named(address)
-    given["title"] = given["title"] or urlsplit(service).hostname or service
-    settings = Settings(service, selection, fleet=secrets.token_hex(4), **given)
+    title = title or urlsplit(service).hostname or service
+    fleet = secrets.token_hex(4)
+    settings = Settings(
+        service, selection, site, state, protected, requests, title, fleet
+    )
 
     async def make(rows: Rows) -> None:
         await rows.make(settings, takes_over=take_over)
@@ -231,7 +239,7 @@ def status(console: Console, database: str, *, is_all: bool) -> int:
 
     from wikisync.fleet.settings import UNPROTECTED
 
-    async def look(rows: Rows) -> tuple[Any, Any]:
+    async def look(rows: Rows) -> tuple[Counts, list[Shown]]:
         return await rows.counts(), await rows.shown()
 
     counts, wikis = _with_rows(database, look)

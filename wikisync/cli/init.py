@@ -10,15 +10,16 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.api.secret import could_be_token
+from wikisync.cli import options
 from wikisync.cli.console import Console
-from wikisync.cli.options import flag, json_option, network_disk_option, token_option
 from wikisync.cli.service_command import wiki_options
 from wikisync.config.reading import parse_config, render_config
 from wikisync.config.sections import FILE_NAME, Config, ServiceSection, WikiSection
@@ -57,6 +58,15 @@ FOLDERS_ASKED_MAX = 10
 """For more wikis no folders are asked for: they get their own names."""
 
 
+class Answers(Struct, frozen=True):
+    """What the command line says already."""
+
+    url: str | None
+    folders: tuple[str, ...]
+    credentials: Credentials
+    token_command: str | None
+
+
 @click.command(
     name="init",
     epilog="Example: wikisync init my-wikis --url https://gitlab.example.com"
@@ -65,31 +75,47 @@ FOLDERS_ASKED_MAX = 10
 @click.argument(
     "root", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
 )
-@click.option("--url", envvar=URL_VARIABLE, metavar="URL", help="URL of the service.")
+@options.joined(
+    "answers",
+    Answers,
+    click.option(
+        "--url", envvar=URL_VARIABLE, metavar="URL", help="URL of the service."
+    ),
+    click.option(
+        "--folder",
+        "folders",
+        multiple=True,
+        metavar="PATH=NAME",
+        help="Folder of a wiki, like docs/handbook=pages; repeatable.",
+    ),
+    options.token_option,
+    click.option(
+        "--token-command",
+        metavar="COMMAND",
+        help="Command that prints the token on its first line.",
+    ),
+)
 @wiki_options
-@click.option(
-    "--folder",
-    "folders",
-    multiple=True,
-    metavar="PATH=NAME",
-    help="Folder of a wiki, like docs/handbook=pages; repeatable.",
-)
-@token_option
-@click.option(
-    "--token-command",
-    metavar="COMMAND",
-    help="Command that prints the token on its first line.",
-)
-@flag(
+@options.flag(
     "--trust",
     help="Agree to the wikisync.toml that is in FOLDER, which somebody else wrote.",
 )
-@flag("-y", "--yes", "is_yes", help="Do not ask questions.")
-@flag("--dry-run", help="Check and show the result; write nothing.")
-@json_option
-@network_disk_option
+@options.flag("-y", "--yes", "is_yes", help="Do not ask questions.")
+@options.flag("--dry-run", help="Check and show the result; write nothing.")
+@options.json_option
+@options.network_disk_option
 @click.pass_obj
-def command(console: Console, /, root: Path, **options: Any) -> None:
+def command(
+    console: Console,
+    root: Path,
+    answers: Answers,
+    selection: Selection,
+    *,
+    trust: bool,
+    is_yes: bool,
+    dry_run: bool,
+    allows_network_disk: bool,
+) -> None:
     """Make FOLDER a workspace of wikis.
 
     FOLDER is the current folder by default. In a terminal, the command asks for missing
@@ -101,30 +127,29 @@ def command(console: Console, /, root: Path, **options: Any) -> None:
     token until you agree to it: in a terminal, commands ask once; --trust agrees
     without a question.
     """
-    if options["trust"]:
+    if trust:
         workspace = find_workspace(root)
-        agree(workspace.root, workspace.config, os.environ)
+        agree(workspace.root, workspace.config)
         lines = agreed_lines(workspace.root, workspace.config)
         file = workspace.root / FILE_NAME
         console.lines(f"{file}: agreed to", *(f"  {line}" for line in lines))
         return
-    may_be_remote = options["allows_network_disk"]
-    creating.refuse_folder(root, allows_network_disk=may_be_remote)
-    asks = console.has_person and not options["is_yes"] and not console.as_json
-    planned = _plan(console, root, options, Questions(console) if asks else None)
+    creating.refuse_folder(root, allows_network_disk=allows_network_disk)
+    asks = console.has_person and not is_yes and not console.as_json
+    questions = Questions(console) if asks else None
+    planned = _plan(console, root, answers, selection, questions)
     report_found(console, planned)
-    is_dry_run = options["dry_run"]
     if (
-        not is_dry_run
+        not dry_run
         and asks
         and not click.confirm("Make this workspace?", default=True, err=True)
     ):
         console.note("nothing was written")
         return
-    if not is_dry_run:
+    if not dry_run:
         with creating.keeping(planned.kept_token):
             creating.write_workspace(planned)
-    report(console, planned, is_dry_run=is_dry_run)
+    report(console, planned, is_dry_run=dry_run)
 
 
 # -- questions -------------------------------------------------------------------
@@ -237,11 +262,14 @@ def _shown_answer(text: str) -> str:
 
 
 def _plan(
-    console: Console, root: Path, options: dict[str, Any], questions: Questions | None
+    console: Console,
+    root: Path,
+    answers: Answers,
+    given: Selection,
+    questions: Questions | None,
 ) -> creating.Planned:
-    target = _target(console, options["url"], questions)
-    section, token, service, kept = _token(console, target.service, options, questions)
-    given = Selection(options["projects"], options["groups"], options["is_all"])
+    target = _target(console, answers.url, questions)
+    section, token, service, kept = _token(console, target.service, answers, questions)
     if target.path:
         given = asyncio.run(
             name_wikis(target.service, token, [target.path], given, console.note)
@@ -257,7 +285,7 @@ def _plan(
 
     is_asked = questions is not None and given == Selection()
     rights, notes = questions.until(wikis) if questions and is_asked else wikis()
-    folders = _folders(rights, options["folders"], questions)
+    folders = _folders(rights, answers.folders, questions)
     if not folders:
         raise errors.UsageError(
             "no wiki is left for the workspace",
@@ -299,10 +327,10 @@ def _target(console: Console, given: str | None, questions: Questions | None) ->
 
 
 def _token(
-    console: Console, url: str, options: dict[str, Any], questions: Questions | None
+    console: Console, url: str, answers: Answers, questions: Questions | None
 ) -> tuple[ServiceSection, str | None, Service, creating.KeptToken | None]:
     """Where the token comes from from now on, the token, and what it may do."""
-    file, words = options["credentials"].token_file, options["token_command"]
+    file, words = answers.credentials.token_file, answers.token_command
     if file and words:
         raise errors.UsageError(
             "--token-file and --token-command cannot be used together",
@@ -322,7 +350,7 @@ def _token(
 
     if questions is None or file or words or is_set:
         return (*checked(file), None)
-    path = creating.token_path(url, os.environ)
+    path = creating.token_path(url)
 
     def asked() -> tuple[ServiceSection, str | None, Service, str | None]:
         file, typed = questions.ask_token(path)

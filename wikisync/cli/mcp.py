@@ -33,7 +33,12 @@ INSTRUCTIONS = (
 @flag("--allow-delete", "allows_delete", help="Delete pages; without it, only say so.")
 @token_option
 def command(
-    start: Path, credentials: Credentials, *, is_read_only: bool, **may: Any
+    start: Path,
+    credentials: Credentials,
+    *,
+    is_read_only: bool,
+    syncs: bool,
+    allows_delete: bool,
 ) -> None:
     """Let an agent list, search, read and edit the workspace's pages.
 
@@ -50,7 +55,8 @@ def command(
             hint="install wikisync with its extra mcp",
         ) from error
 
-    agent = Agent(find_workspace(start), credentials, **may)
+    workspace = find_workspace(start)
+    agent = Agent(workspace, credentials, syncs, allows_delete)
     server = MCPServer(
         "wikisync", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import unquote
 
 import click
@@ -25,6 +25,7 @@ from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.page_files import STDIN, Source, read_text
 from wikisync.workspace.rights import resolve_address
+from wikisync.workspace.service import Credentials
 
 T = TypeVar("T")
 
@@ -117,10 +118,17 @@ def _ask(connection: Connection, operate: Callable[[Wiki], Awaitable[T]]) -> T:
     )
 
 
-def _on_wiki(connection: Connection, options: dict[str, Any]) -> Connection:
+def _connect(
+    project: str | None,
+    group: str | None,
+    url: str,
+    credentials: Credentials,
+    *,
+    dry_run: bool = False,
+) -> Connection:
     """The wiki that is meant, and its service, which its address may name as well."""
-    project, group = options.pop("project"), options.pop("group")
-    here, url = service_command.wiki_here(), connection.url
+    connection = service_command.connect(url, credentials, dry_run=dry_run)
+    here = service_command.wiki_here()
     if project is None and group is None and here is not None:
         return replace(connection, owner=here)
     named = Selection(
@@ -154,18 +162,20 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
     return read_text(Source(str(file), file.name, root))
 
 
-WHERE = (
+WIKI = (
     click.option("--project", metavar="PATH", help="Wiki of this project."),
     click.option("--group", metavar="PATH", help="Wiki of this group."),
 )
-read = partial(service_command.command_of, command, prepare=_on_wiki, kind=PageCommand)
+read = partial(
+    service_command.command_of, command, where=_connect, wiki=WIKI, kind=PageCommand
+)
 write = partial(read, is_write=True)
 
 
 # -- the commands ------------------------------------------------------------------
 
 
-@read(flag("--with-content", help="Include the texts; use with --json."), *WHERE)
+@read(flag("--with-content", help="Include the texts; use with --json."))
 def _run_list(connection: Connection, *, with_content: bool) -> None:
     """List the pages of a wiki."""
     pages = _ask(connection, lambda wiki: wiki.list_pages(with_content=with_content))
@@ -176,7 +186,6 @@ def _run_list(connection: Connection, *, with_content: bool) -> None:
     SLUG,
     flag("--html", help="Print the service's HTML instead."),
     click.option("--version", metavar="SHA", help="Print the version at this commit."),
-    *WHERE,
 )
 def _run_get(
     connection: Connection, slug: str, *, html: bool, version: str | None
@@ -191,7 +200,7 @@ def _run_get(
         connection.console.result(page.content)
 
 
-@read(SLUG, *WHERE)
+@read(SLUG)
 def _run_comments(connection: Connection, slug: str) -> None:
     """List the comments on the page SLUG."""
 
@@ -209,7 +218,7 @@ def _run_comments(connection: Connection, slug: str) -> None:
     service_command.show_records(connection, COMMENT_COLUMNS, comments, len(comments))
 
 
-@write(click.argument("title"), *TEXT, FORMAT, FRONT_MATTER, COMMIT, *WHERE)
+@write(click.argument("title"), *TEXT, FORMAT, FRONT_MATTER, COMMIT)
 def _run_create(
     connection: Connection,
     title: str,
@@ -217,7 +226,8 @@ def _run_create(
     content: str | None,
     file: Path | None,
     page_format: str | None,
-    **given: Any,
+    front_matter_title: str | None,
+    message: str | None,
 ) -> None:
     """Create a page; its slug is made from TITLE, directories included."""
     text = _read_text(content, file)
@@ -227,11 +237,13 @@ def _run_create(
             hint="add --content TEXT or --file FILE (- is standard input)",
         )
     chosen = Format(page_format) if page_format else Format.MARKDOWN
-    if given["front_matter_title"]:
+    if front_matter_title:
         text = _without_title(title, text)
 
     def create(wiki: Wiki) -> Awaitable[WikiPageRecord]:
-        return wiki.create_page(title, text, chosen, **given)
+        return wiki.create_page(
+            title, text, chosen, message=message, front_matter_title=front_matter_title
+        )
 
     page = _ask(connection, create)
     report(connection, page, f"created page {page.slug} of {connection.owner}")
@@ -249,7 +261,6 @@ def _run_create(
         metavar="SHA",
         help="Refuse the edit if the page changed after this commit.",
     ),
-    *WHERE,
 )
 def _run_edit(
     connection: Connection,
@@ -259,11 +270,13 @@ def _run_edit(
     content: str | None,
     file: Path | None,
     page_format: str | None,
-    **given: Any,
+    front_matter_title: str | None,
+    message: str | None,
+    last_commit_sha: str | None,
 ) -> None:
     """Change the page SLUG; only the given fields change."""
-    new_text, new_title = _read_text(content, file), given["front_matter_title"]
-    if not any((title, page_format, new_title)) and new_text is None:
+    new_text = _read_text(content, file)
+    if not any((title, page_format, front_matter_title)) and new_text is None:
         raise UsageError(
             f"no change is given for page {slug}",
             hint="add --content, --file, --title, --front-matter-title or --format",
@@ -272,14 +285,16 @@ def _run_edit(
     async def edit(wiki: Wiki) -> WikiPageRecord:
         page = await wiki.get_page(slug)
         text = (page.content or "") if new_text is None else new_text
-        if new_title:
+        if front_matter_title:
             text = _without_title(page.slug, text)
         return await wiki.edit_page(
             page.slug,
             title=page.slug if title is None else title,
             content=text,
             format=Format(page_format or page.format),
-            **given,
+            message=message,
+            front_matter_title=front_matter_title,
+            last_commit_sha=last_commit_sha,
         )
 
     edited = _ask(connection, edit)
@@ -298,7 +313,7 @@ def _without_title(page: str, text: str) -> str:
     return text_without(text)
 
 
-@write(SLUG, YES, *WHERE)
+@write(SLUG, YES)
 def _run_delete(connection: Connection, slug: str, *, yes: bool) -> None:
     """Delete the page SLUG; pages below it are kept."""
     if not connection.is_dry_run and not yes:
@@ -319,7 +334,6 @@ def _run_delete(connection: Connection, slug: str, *, yes: bool) -> None:
     click.argument("file", type=InputPath("file")),
     click.option("--name", help="File name in the wiki. [default: the name of FILE]"),
     click.option("--branch", help="Branch of the wiki's repository."),
-    *WHERE,
 )
 def _run_attach(
     connection: Connection, file: Path, *, name: str | None, branch: str | None

@@ -1,12 +1,11 @@
 """``wikisync preview``: a folder as a site on this machine that follows every save."""
 
 import asyncio
-import os
-from contextlib import suppress
-from functools import partial
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import flag, folder_argument
@@ -15,11 +14,9 @@ from wikisync.config.sections import PreviewSection
 from wikisync.core.system.processes import open_browser
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode
-from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
-from wikisync.site.preview.world import PreviewInputs
-from wikisync.watch.report import health_of_watch
+from wikisync.site.preview.server import Preview
+from wikisync.watch.previewing import previewing
 from wikisync.workspace import folders
-from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.service import Credentials
 
 
@@ -59,41 +56,25 @@ def command(
     shown = folders.find_shown(folder, choice)
     config = shown.config()
     section = config.preview if config else PreviewSection()
-    private, decisions = shown.private, None
-    if shown.workspace is not None and private is not None:
-        health = partial(health_of_watch, private)
-        decisions = WorkspaceDecisions(shown.workspace, Credentials(console), health)
-    options = PreviewOptions(
-        host=section.host,
-        port=section.port if port is None else port,
+    if port is not None:
+        section = replace(section, port=port)
+    shows = previewing(
+        shown,
+        Credentials(console),
+        section,
+        editor=editor,
         is_port_wanted=port is not None,
-        editor=folders.editor_command(editor, os.environ),
-        settings=shown.settings,
-        private=private,
-        know_again=partial(folders.know_again, private) if private else None,
         is_read_only=is_read_only,
-        decisions=decisions,
     )
-    cache = folders.cache_folder(shown, "preview", os.environ)
-    return asyncio.run(preview(console, shown, cache, options, is_opened=is_opened))
+    return asyncio.run(preview(console, shows, is_opened=is_opened))
 
 
 async def preview(
-    console: Console,
-    shown: folders.ShownFolder,
-    cache: Path,
-    options: PreviewOptions,
-    *,
-    is_opened: bool,
+    console: Console, shows: AbstractAsyncContextManager[Preview], *, is_opened: bool
 ) -> int:
     """Run the preview until the first SIGINT or SIGTERM; a second one kills."""
     stopped = stop_signal()
-    async with running_preview(
-        lambda: PreviewInputs(*shown.site()),
-        cache,
-        options,
-        notice=lambda problem: console.problems([problem]),
-    ) as running:
+    async with shows as running:
         console.result(running.url)
         console.note("stop it with Ctrl-C")
         if is_opened:

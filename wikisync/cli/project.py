@@ -17,16 +17,25 @@ from wikisync.api.projects import Deletion, Projects, Toggle
 from wikisync.cli import service_command
 from wikisync.cli.attributes import parameter_options, read_values
 from wikisync.cli.options import InputPath, flag, give_examples
-from wikisync.cli.service_command import Columns, Connection, as_plain, report, speak
+from wikisync.cli.service_command import (
+    Columns,
+    Connection,
+    as_plain,
+    path_argument,
+    report,
+    speak,
+)
 from wikisync.contract.routes import Endpoint
 from wikisync.core.terminal import one_line
 from wikisync.errors import ExitCode, UsageError
 
 ROWS_SHOWN = 100
-READ = click.argument("project", required=True, default=service_command.project_here)
+Given = Mapping[str, Any]
+"""Values of options from the table of parameters."""
+READ = path_argument("project", required=True, default=service_command.project_here)
 """The project that is read; else that of the workspace's wiki."""
-PROJECT = click.argument("project")
-GROUP = click.argument("group")
+PROJECT = path_argument("project")
+GROUP = path_argument("group")
 YES = flag("-y", "--yes", help="Do not ask for confirmation.")
 
 PROJECT_COLUMNS: Columns = {
@@ -93,11 +102,11 @@ def show_list(
     endpoint: Endpoint,
     columns: Columns,
     about: Sequence[str],
-    options: Mapping[str, Any],
+    given: Given,
+    limit: int | None,
 ) -> None:
     """Read a list with the options given, up to its limit, and print it."""
-    values = read_values(endpoint, options)
-    limit = options["limit"]
+    values = read_values(endpoint, given)
     if limit is None and not connection.console.as_json:
         limit = ROWS_SHOWN
 
@@ -135,7 +144,7 @@ LIMIT = click.option(
     ),
     click.option("--starred-by", metavar="USER", help="Projects that USER starred."),
     LIMIT,
-    *parameter_options(
+    parameter_options(
         Endpoint.LIST,
         Endpoint.USER_LIST,
         Endpoint.CONTRIBUTED_LIST,
@@ -148,7 +157,8 @@ def _run_list(
     user: str | None,
     contributed_by: str | None,
     starred_by: str | None,
-    **options: Any,
+    limit: int | None,
+    given: Given,
 ) -> None:
     """List projects: all you can see, or those of one user."""
     lists: list[tuple[str | None, Endpoint]] = [
@@ -164,13 +174,15 @@ def _run_list(
         )
     endpoint = named[0][1] if named else Endpoint.LIST
     about = [who for who, _ in named]
-    show_list(connection, endpoint, PROJECT_COLUMNS, about, options)
+    show_list(connection, endpoint, PROJECT_COLUMNS, about, given, limit)
 
 
 def _list_command(name: str, endpoint: Endpoint, text: str, columns: Columns) -> None:
-    @read(READ, LIMIT, *parameter_options(endpoint), name=name, text=text)
-    def run(connection: Connection, project: str, **options: Any) -> None:
-        show_list(connection, endpoint, columns, [project], options)
+    @read(READ, LIMIT, parameter_options(endpoint), name=name, text=text)
+    def run(
+        connection: Connection, project: str, limit: int | None, given: Given
+    ) -> None:
+        show_list(connection, endpoint, columns, [project], given, limit)
 
 
 _list_command("users", Endpoint.USERS, "List the users of PROJECT.", USER_COLUMNS)
@@ -191,10 +203,10 @@ _list_command(
 )
 
 
-@read(READ, *parameter_options(Endpoint.SHOW))
-def _run_show(connection: Connection, project: str, **options: Any) -> None:
+@read(READ, parameter_options(Endpoint.SHOW))
+def _run_show(connection: Connection, project: str, given: Given) -> None:
     """Show the details of PROJECT."""
-    values = read_values(Endpoint.SHOW, options)
+    values = read_values(Endpoint.SHOW, given)
     plain = as_plain(_ask(connection, lambda p: p.show_project(project, **values)))
     if connection.console.as_json:
         connection.console.json(plain)
@@ -232,12 +244,12 @@ def _line(project: Any, verb: str) -> str:
     click.option(
         "--user-id", type=int, metavar="NUMBER", help="Owner; for administrators."
     ),
-    *parameter_options(Endpoint.CREATE, Endpoint.CREATE_FOR_USER),
+    parameter_options(Endpoint.CREATE, Endpoint.CREATE_FOR_USER),
 )
-def _run_create(connection: Connection, *, user_id: int | None, **options: Any) -> None:
+def _run_create(connection: Connection, *, user_id: int | None, given: Given) -> None:
     """Create a project."""
     endpoint = Endpoint.CREATE if user_id is None else Endpoint.CREATE_FOR_USER
-    values = read_values(endpoint, options)
+    values = read_values(endpoint, given)
     owner = [] if user_id is None else [user_id]
     made = _ask(connection, lambda p: getattr(p, endpoint)(*owner, **values))
     if made.import_status in {"scheduled", "started"}:
@@ -248,10 +260,10 @@ def _run_create(connection: Connection, *, user_id: int | None, **options: Any) 
     report(connection, made, _line(made, "created"))
 
 
-@write(PROJECT, *parameter_options(Endpoint.EDIT))
-def _run_edit(connection: Connection, project: str, **options: Any) -> None:
+@write(PROJECT, parameter_options(Endpoint.EDIT))
+def _run_edit(connection: Connection, project: str, given: Given) -> None:
     """Change attributes of PROJECT; the others stay."""
-    values = read_values(Endpoint.EDIT, options)
+    values = read_values(Endpoint.EDIT, given)
     edited = _ask(connection, lambda p: p.edit_project(project, **values))
     report(connection, edited, _line(edited, "edited"))
 
@@ -259,13 +271,13 @@ def _run_edit(connection: Connection, project: str, **options: Any) -> None:
 @write(
     PROJECT,
     flag("--wait", help="Wait until the fork is complete."),
-    *parameter_options(Endpoint.FORK),
+    parameter_options(Endpoint.FORK),
 )
 def _run_fork(
-    connection: Connection, project: str, *, wait: bool, **options: Any
+    connection: Connection, project: str, *, wait: bool, given: Given
 ) -> None:
     """Fork PROJECT into your namespace or another."""
-    values = read_values(Endpoint.FORK, options)
+    values = read_values(Endpoint.FORK, given)
     fork = _ask(connection, lambda p: p.fork_project(project, wait=wait, **values))
     if not wait and fork.import_status in {"scheduled", "started"}:
         connection.console.note(
@@ -312,15 +324,10 @@ _toggle_command(
     PROJECT,
     flag("--permanently", help="Delete immediately, without the service's delay."),
     YES,
-    *parameter_options(Endpoint.DELETE),
+    parameter_options(Endpoint.DELETE),
 )
 def _run_delete(
-    connection: Connection,
-    project: str,
-    *,
-    permanently: bool,
-    yes: bool,
-    **options: Any,
+    connection: Connection, project: str, *, permanently: bool, yes: bool, given: Given
 ) -> None:
     """Delete PROJECT, or mark it for deletion if the service delays deletions."""
     if not connection.is_dry_run and not yes:
@@ -331,7 +338,7 @@ def _run_delete(
             f"{', immediately and permanently' if permanently else ''}?",
             f"deleting project {shown} needs confirmation",
         )
-    values = read_values(Endpoint.DELETE, options)
+    values = read_values(Endpoint.DELETE, given)
 
     async def delete(projects: Projects) -> Deletion:
         if permanently:
@@ -358,12 +365,10 @@ async def _group_id(projects: Projects, group: str) -> int:
     return (await projects.client.group(group)).id
 
 
-@write(PROJECT, GROUP, *parameter_options(Endpoint.SHARE, leave_out="group_id"))
-def _run_share(
-    connection: Connection, project: str, group: str, **options: Any
-) -> None:
+@write(PROJECT, GROUP, parameter_options(Endpoint.SHARE, leave_out="group_id"))
+def _run_share(connection: Connection, project: str, group: str, given: Given) -> None:
     """Share PROJECT with GROUP, given by path or id."""
-    values = read_values(Endpoint.SHARE, options)
+    values = read_values(Endpoint.SHARE, given)
 
     async def share(projects: Projects) -> Any:
         group_id = await _group_id(projects, group)
@@ -422,7 +427,7 @@ def _run_avatar(
     report(connection, avatar, f"avatar of project {project}: {what}")
 
 
-@write(PROJECT, click.argument("source"))
+@write(PROJECT, path_argument("source"))
 def _run_import_members(connection: Connection, project: str, source: str) -> int:
     """Add the members of project SOURCE to PROJECT."""
     imported = _ask(connection, lambda p: p.import_project_members(project, source))

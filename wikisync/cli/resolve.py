@@ -1,7 +1,6 @@
 """``wikisync resolve``: settle a page that both sides changed, then sync it."""
 
 import asyncio
-import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,12 +23,7 @@ from wikisync.merging.conflict import (
     write_conflict_file,
 )
 from wikisync.sync.decide.ledger import remote_label
-from wikisync.workspace import resolving
-from wikisync.workspace.configured import (
-    ConfiguredWorkspace,
-    find_workspace,
-    named_pages,
-)
+from wikisync.workspace import configured, resolving
 from wikisync.workspace.opening import OpenWorkspace, Synced, open_workspace
 from wikisync.workspace.restoring import refuse_missing
 from wikisync.workspace.service import Credentials
@@ -64,15 +58,20 @@ def command(
     pages: tuple[str, ...],
     tool: str | None,
     credentials: Credentials,
-    **flags: bool,
+    *,
+    mine: bool,
+    wiki: bool,
+    both: bool,
+    edit: bool,
 ) -> int:
     """Resolve the conflict of each PAGE, which was edited on both sides, and sync it.
 
     Edits that do not overlap are kept from both sides; the options decide the parts
     that overlap. The replaced text can be restored with `wikisync restore`.
     """
+    flags = {"mine": mine, "wiki": wiki, "both": both, "edit": edit}
     way = _way(flags, tool)
-    workspace = find_workspace(start)
+    workspace = configured.find_workspace(start)
     asked = [
         Asked(console, workspace, section, slug, credentials)
         for section, slug in _named(workspace, pages)
@@ -87,10 +86,10 @@ def command(
 
 
 def _named(
-    workspace: ConfiguredWorkspace, names: Iterable[str]
+    workspace: configured.ConfiguredWorkspace, names: Iterable[str]
 ) -> Sequence[tuple[WikiSection, Slug]]:
     """The pages of these names, and those of folders that are in conflict."""
-    named = [named_pages(workspace, name) for name in names]
+    named = [configured.named_pages(workspace, name) for name in names]
     if all(not slug.endswith("/") for _, slug in named):
         return tuple(dict.fromkeys(named))
     found: dict[tuple[WikiSection, Slug], None] = {}
@@ -105,7 +104,7 @@ def _named(
 
 def _way(flags: Mapping[str, bool], tool: str | None) -> str:
     """The one way to settle it: no text goes by the order of words."""
-    ways = [name for name in (*CHOICES, "edit") if flags[name]]
+    ways = [name for name, is_chosen in flags.items() if is_chosen]
     if tool is not None:
         ways.append("tool")
     if not ways:
@@ -125,7 +124,7 @@ class Asked(Struct):
     """What the command is asked for."""
 
     console: Console
-    workspace: ConfiguredWorkspace
+    workspace: configured.ConfiguredWorkspace
     section: WikiSection
     slug: Slug
     """As named; then the page's own, which may be another than its file's."""
@@ -254,7 +253,7 @@ def _edit(asked: Asked, tool: str | None) -> int:
     # before anything is written
     if tool:
         resolving.tool_command(tool, dict.fromkeys(resolving.PLACES, Path()))
-    editor = () if tool else resolving.persons_editor(os.environ)
+    editor = () if tool else resolving.persons_editor()
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict(asked, opened, holder))

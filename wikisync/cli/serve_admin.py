@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 from msgspec.structs import asdict
@@ -59,7 +58,14 @@ def _command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 @flag("--admin", "is_admin", help="Make the user an administrator.")
 @flag("--private-profile", help="Hide the user's projects from others.")
 def add_user(
-    console: Console, *, data: Path, username: str, private_profile: bool, **about: Any
+    console: Console,
+    *,
+    data: Path,
+    username: str,
+    name: str,
+    email: str,
+    is_admin: bool,
+    private_profile: bool,
 ) -> None:
     """Add a user with a personal namespace."""
     with opened(data) as tables:
@@ -69,7 +75,7 @@ def add_user(
                 f"user {username} already exists",
                 hint=_admin("add-token", data, username),
             )
-        user = tables.add_user(username, **about)
+        user = tables.add_user(username, name=name, email=email, is_admin=is_admin)
         if private_profile:
             tables.update("user", user.id, {"has_private_profile": 1})
     console.result(f"user: {user.username}")
@@ -107,12 +113,22 @@ _switch("unblock", "unblocked", "Unblock a user; the user's tokens work again.")
     help="Scope of the token; repeatable.",
 )
 @_expires
-def add_token(console: Console, *, data: Path, username: str, **about: Any) -> None:
+def add_token(
+    console: Console,
+    *,
+    data: Path,
+    username: str,
+    name: str,
+    scopes: tuple[str, ...],
+    expires_on: str | None,
+) -> None:
     """Create a token for a user and print it once."""
-    check_day(about["expires_on"])
+    check_day(expires_on)
     with opened(data) as tables:
         user = find_user(tables, username)
-        secret = tables.add_token(user.id, **about)
+        secret = tables.add_token(
+            user.id, name=name, scopes=scopes, expires_on=expires_on
+        )
     console.result(f"token: {secret}")
     console.note("save the token: it is not stored and will not be shown again")
 
@@ -134,12 +150,22 @@ def revoke(console: Console, *, data: Path, token_id: int) -> None:
 @click.option("--name", default="", help="Display name.")
 @click.option("--description", default="", help="Description.")
 @click.option("--visibility", type=_visibility, default="private", show_default=True)
-def add_group(console: Console, *, data: Path, path: str, **about: str) -> None:
+def add_group(
+    console: Console,
+    *,
+    data: Path,
+    path: str,
+    name: str,
+    description: str,
+    visibility: str,
+) -> None:
     """Add a group and its missing parent groups."""
     for part in path.split("/"):
         check_path(part, "path")
     with opened(data) as tables:
-        tables.add_group(path, update=True, **about)
+        tables.add_group(
+            path, name=name, description=description, visibility=visibility, update=True
+        )
     console.result(f"group: {path}")
 
 

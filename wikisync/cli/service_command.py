@@ -9,7 +9,6 @@ import asyncio
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,15 +19,19 @@ from wikisync.api.address import ServiceAddress, shown_address
 from wikisync.api.client import Client
 from wikisync.api.exchange import Request
 from wikisync.cli.console import Console
-from wikisync.cli.options import decorated, flag, json_option, token_option
+from wikisync.cli.options import (
+    Decorated,
+    decorated,
+    flag,
+    joined,
+    json_option,
+    token_option,
+)
 from wikisync.core.model import WikiOwner
 from wikisync.core.terminal import one_line
 from wikisync.errors import ExitCode, UsageError
-from wikisync.workspace.configured import (
-    ConfiguredWorkspace,
-    find_workspace,
-    workspace_above,
-)
+from wikisync.workspace import configured
+from wikisync.workspace.discovery import Selection
 from wikisync.workspace.sentences import fields
 from wikisync.workspace.service import URL_VARIABLE, Credentials
 
@@ -37,8 +40,6 @@ ADDRESS = "import_url"
 
 WORKSPACE = "wikisync.workspace"
 """Under this name a command's context keeps the workspace that named its service."""
-NAMED = frozenset({"project", "group", "source"})
-"""Arguments that name a project or a group."""
 SECRET_KEYS = frozenset({"runners_token"})
 
 Columns = Mapping[str, Callable[[Any], object]]
@@ -104,7 +105,7 @@ def _require_url(
     if ctx.resilient_parsing:
         return value
     if not value and isinstance(ctx.command, WorkspaceCommand) and is_in_workspace():
-        workspace = ctx.meta[WORKSPACE] = find_workspace(Path())
+        workspace = ctx.meta[WORKSPACE] = configured.find_workspace(Path())
         value = workspace.config.service.url
     if not value:
         raise UsageError(
@@ -134,54 +135,42 @@ url_option = click.option(
 """The option behind the first word of a ``ServiceCommand``."""
 
 
-def wiki_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that name wikis of a service."""
-    options = [
-        click.option(
-            "--project",
-            "projects",
-            multiple=True,
-            metavar="PATH",
-            help="Wiki of this project; repeatable.",
-        ),
-        click.option(
-            "--group",
-            "groups",
-            multiple=True,
-            metavar="PATH",
-            help="Wiki of this group; repeatable.",
-        ),
-        flag(
-            "--all",
-            "is_all",
-            help="With --group: all wikis below it. Alone: all wikis you can see.",
-        ),
-    ]
-    return decorated(command, options)
+_wiki_options = (
+    click.option(
+        "--project",
+        "projects",
+        multiple=True,
+        metavar="PATH",
+        help="Wiki of this project; repeatable.",
+    ),
+    click.option(
+        "--group",
+        "groups",
+        multiple=True,
+        metavar="PATH",
+        help="Wiki of this group; repeatable.",
+    ),
+    flag(
+        "--all",
+        "is_all",
+        help="With --group: all wikis below it. Alone: all wikis you can see.",
+    ),
+)
+wiki_options = joined("selection", Selection, *_wiki_options)
+"""The options that name wikis of a service."""
 
 
 def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The service's URL, a token, and wikis, given to the command as ``selection``."""
-
-    @url_option
-    @wiki_options
-    @click.option(
+    excluded = click.option(
         "--exclude",
         "excluded",
         multiple=True,
         metavar="PATH",
         help="Skip the wiki of PATH and the wikis below it; repeatable.",
     )
-    @token_option
-    @wraps(command)
-    def run(*words: Any, **options: Any) -> Any:
-        from wikisync.workspace.discovery import Selection
-
-        names = ("projects", "groups", "is_all", "excluded")
-        selection = Selection(*(options.pop(name) for name in names))
-        return command(*words, selection=selection, **options)
-
-    return run
+    wikis = joined("selection", Selection, *_wiki_options, excluded)
+    return decorated(command, [url_option, wikis, token_option])
 
 
 class Connection(Struct, frozen=True):
@@ -191,7 +180,7 @@ class Connection(Struct, frozen=True):
     url: str
     credentials: Credentials
     is_dry_run: bool = False
-    workspace: ConfiguredWorkspace | None = None
+    workspace: configured.ConfiguredWorkspace | None = None
     """The workspace that named the service."""
     owner: WikiOwner | None = None
     """The wiki that a command on one means."""
@@ -202,18 +191,13 @@ class Connection(Struct, frozen=True):
 
 def is_in_workspace() -> bool:
     """Whether the current folder is, or lies in, a workspace."""
-    return workspace_above(Path()) is not None
-
-
-def named_by() -> ConfiguredWorkspace | None:
-    """The workspace that named the service of the command under way, if one did."""
-    ctx = click.get_current_context(silent=True)
-    return ctx.meta.get(WORKSPACE) if ctx else None
+    return configured.workspace_above(Path()) is not None
 
 
 def wiki_here() -> WikiOwner | None:
     """The wiki of the current folder, or the only one of the workspace."""
-    workspace = named_by()
+    ctx = click.get_current_context(silent=True)
+    workspace = ctx.meta.get(WORKSPACE) if ctx else None
     if workspace is None:
         return None
     wikis = workspace.config.wikis
@@ -236,11 +220,19 @@ def project_here() -> str | None:
 # -- commands made of functions ----------------------------------------------------
 
 
-def with_paths(connection: Connection, options: dict[str, Any]) -> Connection:
-    """Take the projects and groups named as arguments by their paths."""
-    address = ServiceAddress.parse(connection.url)
-    options |= {name: address.path_of(options[name]) for name in NAMED & options.keys()}
-    return connection
+def path_argument(name: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+    """A project or group, which its address on the service may name as well."""
+
+    def path_of(ctx: click.Context, _option: click.Parameter, value: str) -> str:
+        return ServiceAddress.parse(ctx.params["url"]).path_of(value)
+
+    return click.argument(name, callback=path_of, **settings)
+
+
+def connect(url: str, credentials: Credentials, *, dry_run: bool = False) -> Connection:
+    """What the options of every command on a service come to."""
+    ctx = click.get_current_context()
+    return Connection(ctx.obj, url, credentials, dry_run, ctx.meta.get(WORKSPACE))
 
 
 def command_of(
@@ -249,39 +241,27 @@ def command_of(
     name: str = "",
     text: str = "",
     is_write: bool = False,
-    prepare: Callable[[Connection, dict[str, Any]], Connection] = with_paths,
+    where: Callable[..., Connection] = connect,
+    wiki: Sequence[Callable[..., Any]] = (),
     kind: type[click.Command] = WorkspaceCommand,
 ) -> Callable[[Callable[..., int | None]], click.Command]:
     """Make a function a command on a service, with its own parameters first.
 
     Without a name and a text they are those of the function: ``_run_show`` is ``show``.
-    ``prepare`` makes of connection and options what the function gets.
+    ``where`` makes its connection, also of the options that name a wiki.
     """
 
     def made(run: Callable[..., int | None]) -> click.Command:
-        @click.pass_obj
-        def callback(
-            console: Console,
-            /,
-            url: str,
-            credentials: Credentials,
-            *,
-            dry_run: bool = False,
-            **options: Any,
-        ) -> int | None:
-            connection = Connection(console, url, credentials, dry_run, named_by())
-            return run(prepare(connection, options), **options)
-
-        callback.__doc__ = help_text = text or run.__doc__ or ""
+        help_text = text or run.__doc__ or ""
         shown = name or run.__name__.removeprefix("_run_").replace("_", "-")
-        common = [url_option, token_option, json_option]
+        common = [*wiki, url_option, token_option, json_option]
         if is_write:
             common.append(
                 flag("--dry-run", help="Print the request without sending it.")
             )
-        decorators = [*parameters, *common]
-        command = group.command(shown, cls=kind, short_help=help_text)
-        return command(decorated(callback, decorators))
+        options = [*parameters, joined("connection", where, *common)]
+        command = group.command(shown, cls=kind, help=help_text, short_help=help_text)
+        return command(decorated(run, options))
 
     return made
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from msgspec.structs import asdict
@@ -22,89 +20,86 @@ from wikisync.workspace.page_files import parse_settings
 from wikisync.workspace.sentences import counted, fields, problems_as_json
 
 BROKEN_LINKS_SHOWN_MAX = 20
-_FORMATS: dict[str, BookFormat] = {"single": "html", "pdf": "pdf", "epub": "epub"}
 
 
-def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a site's theme; the command gets them as one ``choice``."""
-
-    @click.option(
+theme_options = options.joined(
+    "choice",
+    folders.ThemeChoice,
+    click.option(
         "--theme",
         metavar="NAME",
         help="Theme: a name, or the path of a theme folder, like themes/ours.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--theme-option",
-        "theme_options",
+        "options",
         multiple=True,
+        callback=lambda _ctx, _option, given: parse_settings(given, "--theme-option"),
         metavar="NAME=VALUE",
         help="Set an option of the theme; repeatable.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--templates",
         type=InputPath("folder"),
         metavar="FOLDER",
         help="Folder of templates and files that override the theme's.",
-    )
-    @flag(
+    ),
+    flag(
         "--no-report",
         "has_report",
         default=True,
         flag_value=False,
         help="Omit the report pages (broken links, missing pages, orphans).",
-    )
-    @flag(
+    ),
+    flag(
         "--page-templates",
         help="Also publish the templates for new pages, in templates/.",
-    )
-    @wraps(command)
-    def run(*words: Any, theme_options: tuple[str, ...], **options: Any) -> Any:
-        names = ("theme", "templates", "has_report", "page_templates")
-        taken = {name: options.pop(name) for name in names}
-        given = parse_settings(theme_options, "--theme-option")
-        choice = folders.ThemeChoice(options=given, **taken)
-        return command(*words, choice=choice, **options)
-
-    return run
+    ),
+)
+"""The options of a site's theme."""
 
 
-def book_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options; the command gets their ``BookRequest`` as ``books``."""
-    file_option = partial(
-        click.option, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE"
-    )
+def book_request(
+    single: Path | None,
+    pdf: Path | None,
+    epub: Path | None,
+    only: str | None,
+    pdf_engine: PdfEngine | None,
+) -> BookRequest:
+    """The files of all pages that the command line asks for."""
+    named: dict[BookFormat, Path | None] = {"html": single, "pdf": pdf, "epub": epub}
+    files = [(kind, path) for kind, path in named.items() if path is not None]
+    for name, value in {"--only": only, "--pdf-engine": pdf_engine}.items():
+        if value and not files:
+            raise UsageError(
+                f"{name} is for --single, --pdf and --epub",
+                hint="name a file with one of them",
+            )
+    return BookRequest(tuple(files), only or "", pdf_engine or "auto")
 
-    @file_option("--single", help="Write all pages into one HTML file.")
-    @file_option(
+
+file_option = partial(
+    click.option, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE"
+)
+book_options = options.joined(
+    "books",
+    book_request,
+    file_option("--single", help="Write all pages into one HTML file."),
+    file_option(
         "--pdf", help="Write all pages into a PDF; needs Chromium or WeasyPrint."
-    )
-    @file_option("--epub", help="Write all pages into a book for e-readers.")
-    @click.option(
+    ),
+    file_option("--epub", help="Write all pages into a book for e-readers."),
+    click.option(
         "--only",
         metavar="PAGE",
         help="Put only this page or folder, and all below it, into these files.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--pdf-engine",
         type=click.Choice(["auto", "chromium", "weasyprint"]),
         help="What prints the PDF. [default: Chromium, else WeasyPrint]",
-    )
-    @wraps(command)
-    def with_request(
-        *args: Any, only: str | None, pdf_engine: PdfEngine | None, **options: Any
-    ) -> Any:
-        given = ((kind, options.pop(name)) for name, kind in _FORMATS.items())
-        files = [(kind, path) for kind, path in given if path is not None]
-        for name, value in {"--only": only, "--pdf-engine": pdf_engine}.items():
-            if value and not files:
-                raise UsageError(
-                    f"{name} is for --single, --pdf and --epub",
-                    hint="name a file with one of them",
-                )
-        books = BookRequest(tuple(files), only or "", pdf_engine or "auto")
-        return command(*args, books=books, **options)
-
-    return with_request
+    ),
+)
 
 
 def site_summary(done: folders.Built, pages: str) -> str:
@@ -181,8 +176,9 @@ def build(
     *,
     choice: folders.ThemeChoice,
     publishes: bool,
+    replaces: bool,
+    retries: bool,
     strict: bool,
-    **how: Any,
 ) -> int:
     """Build a static website from FOLDER, or one file of all its pages.
 
@@ -195,7 +191,14 @@ def build(
     target = (output or folders.site_folder(shown, config)) if has_site else None
     with console.progress() as progress:
         built = folders.build(
-            shown, config, target, progress, books=books, publishes=publishes, **how
+            shown,
+            config,
+            target,
+            progress,
+            books=books,
+            publishes=publishes,
+            replaces=replaces,
+            retries=retries,
         )
     report, problems = built.report, built.problems
     show_problems(console, problems, report.notes)

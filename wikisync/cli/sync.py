@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from wikisync.cli import options
 from wikisync.cli.console import Console
@@ -27,17 +27,23 @@ from wikisync.workspace.sync_run import SyncRequest, sync_workspace
 )
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
 @options.workspace_option
-@flag("--dry-run", "is_dry_run", help="Show what would be done; change nothing.")
 @flag("--pull", "is_pull", help="Only download; write nothing to the wikis.")
 @flag("--push", "is_push", help="Only upload; write nothing to the folders.")
-@flag("--wait", "waits", help="Wait until deletions of missing pages are confirmed.")
-@click.option(
-    "--adopt",
-    type=click.Choice(["push", "hold"]),
-    help="First sync: upload pages that exist only locally, or hold them.",
+@options.joined(
+    "request",
+    SyncRequest,
+    flag("--dry-run", "is_dry_run", help="Show what would be done; change nothing."),
+    flag(
+        "--wait", "waits", help="Wait until deletions of missing pages are confirmed."
+    ),
+    click.option(
+        "--adopt",
+        type=click.Choice(["push", "hold"]),
+        help="First sync: upload pages that exist only locally, or hold them.",
+    ),
+    options.network_disk_option,
 )
 @options.json_option
-@options.network_disk_option
 @options.exclude_option
 @options.token_option
 @click.pass_obj
@@ -49,9 +55,9 @@ def command(
     credentials: Credentials,
     excluded: tuple[str, ...],
     *,
+    request: SyncRequest,
     is_pull: bool,
     is_push: bool,
-    **given: Any,
 ) -> int:
     """Sync the workspace's folders and their wikis in both directions.
 
@@ -60,16 +66,15 @@ def command(
     held until you resolve its conflict file. A change that would delete or change many
     pages at once waits for your approval.
     """
-    direction = Direction.BOTH
     if is_pull or is_push:
         direction = Direction.PULL if is_pull else Direction.PUSH
+        request = replace(request, direction=direction)
     if is_pull and is_push:
         raise UsageError(
             "--pull and --push cannot be used together",
             hint="omit both to sync in both directions",
         )
     workspace = find_workspace(start).without(excluded)
-    request = SyncRequest(direction, **given)
     run = asyncio.run(sync_workspace(workspace, pages, request, credentials))
     report_sync(console, run.wikis, run.problems, is_dry_run=request.is_dry_run)
     return run.exit_code

@@ -7,7 +7,6 @@ new ones are wrong.
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -26,33 +25,37 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 
 @click.command(name="watch", epilog="Example: wikisync watch -C my-wikis --site")
 @options.workspace_option
-@click.option(
-    "--adopt",
-    type=click.Choice(["push", "hold"]),
-    default="hold",
-    show_default=True,
-    help="First sync: upload pages that exist only locally, or hold them.",
-)
-@click.option(
-    "--settle",
-    "settle_ms",
-    type=click.IntRange(SETTLE_MS.low, SETTLE_MS.high),
-    metavar="MS",
-    help="Quiet time after a save before it is uploaded.",
-)
-@flag("--site", "has_site", help="Also keep the published site up to date.")
-@flag("--preview", "has_preview", help="Also serve a live preview of the folder.")
-@click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of .wikisync/log.",
+@options.joined(
+    "request",
+    WatchRequest,
+    click.option(
+        "--adopt",
+        type=click.Choice(["push", "hold"]),
+        default="hold",
+        show_default=True,
+        help="First sync: upload pages that exist only locally, or hold them.",
+    ),
+    click.option(
+        "--settle",
+        "settle_ms",
+        type=click.IntRange(SETTLE_MS.low, SETTLE_MS.high),
+        metavar="MS",
+        help="Quiet time after a save before it is uploaded.",
+    ),
+    flag("--site", "has_site", help="Also keep the published site up to date."),
+    flag("--preview", "has_preview", help="Also serve a live preview of the folder."),
+    click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="Format of .wikisync/log.",
+    ),
+    options.network_disk_option,
+    options.exclude_option,
 )
 @flag("--print-unit", help="Print a systemd unit file for this command.")
 @flag("--system", help="With --print-unit: print a system unit, not a user unit.")
-@options.network_disk_option
-@options.exclude_option
 @options.token_option
 @click.pass_context
 def command(
@@ -60,11 +63,10 @@ def command(
     /,
     start: Path,
     credentials: Credentials,
-    adopt: str,
+    request: WatchRequest,
     *,
     print_unit: bool,
     system: bool,
-    **given: Any,
 ) -> None:
     """Sync the workspace's folders and their wikis continuously.
 
@@ -81,7 +83,6 @@ def command(
         console.result(text)
         return
     console.shows_time = True
-    request = WatchRequest(uploads_new=adopt == "push", **given)
     asyncio.run(watch_workspace(credentials, start, request))
 
 

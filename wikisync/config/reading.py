@@ -175,10 +175,10 @@ WORDS: Mapping[object, str] = {
 }
 
 
-def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Config:
+def load_config(path: Path) -> Config:
     """Read a workspace's configuration; ConfigError if missing, wrong or foreign."""
     try:
-        text = decode_text(_read(path, environment or {}))
+        text = decode_text(_read(path))
     except FileNotFoundError as exc:
         raise ConfigError(
             f"there is no {path.name} in {path.parent}",
@@ -196,7 +196,7 @@ def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Con
     return parse_config(text, str(path))
 
 
-def _read(path: Path, environment: Mapping[str, str]) -> bytes:
+def _read(path: Path) -> bytes:
     # a pipe would be waited for
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -205,7 +205,7 @@ def _read(path: Path, environment: Mapping[str, str]) -> bytes:
             raise ConfigError(
                 f"{path} is not a file", hint="replace it by a file, or remove it"
             )
-        refuse_foreign(path, status, environment)
+        refuse_foreign(path, status)
         content = file.read(CONFIG_BYTES_MAX + 1)
     if len(content) > CONFIG_BYTES_MAX:
         raise ConfigError(

@@ -47,34 +47,32 @@ OWN_KEYS = tuple(key for key in KEYS if not key.startswith("service."))
 """Those that have nothing to do with the token."""
 
 
-def refuse_foreign(
-    path: Path, status: os.stat_result, environment: Mapping[str, str]
-) -> None:
+def refuse_foreign(path: Path, status: os.stat_result) -> None:
     """See that a configuration is this user's, or allowed; else ConfigError."""
-    user, called_by = os.geteuid(), environment.get("SUDO_UID", "")
+    user, called_by = os.geteuid(), os.environ.get("SUDO_UID", "")
     own = {user, 0}
     if user == 0 and called_by.isascii() and called_by.isdigit():
         own = {user, int(called_by)}
     for owned, owner in _owners(path, status):
-        if owner not in own and not _is_safe(path.parent, environment):
+        if owner not in own and not _is_safe(path.parent):
             raise ConfigError(
                 f"{owned} belongs to {_name(owner)}, and {path.name} may name commands"
                 " to run",
-                hint=f"if you trust them, run: {_command(path.parent, environment)}",
+                hint=f"if you trust them, run: {_command(path.parent)}",
             )
-    if status.st_mode & stat.S_IWOTH and not _is_safe(path.parent, environment):
+    if status.st_mode & stat.S_IWOTH and not _is_safe(path.parent):
         raise ConfigError(
             f"everyone on this machine may write {path}, and it may name commands to"
             " run",
             hint=f"see what it says, then run: chmod o-w {shlex.quote(str(path))}; on a"
             " disk without permissions, like exFAT, run:"
-            f" {_command(path.parent, environment)}",
+            f" {_command(path.parent)}",
         )
 
 
-def config_folder(environment: Mapping[str, str]) -> Path:
+def config_folder() -> Path:
     """Where this user's tokens and agreements are kept."""
-    named = environment.get("XDG_CONFIG_HOME", "")
+    named = os.environ.get("XDG_CONFIG_HOME", "")
     if Path(named).is_absolute():
         return Path(named) / FOLDER
     try:
@@ -84,17 +82,9 @@ def config_folder(environment: Mapping[str, str]) -> Path:
         return Path("/nonexistent") / FOLDER
 
 
-def refuse_unagreed(
-    folder: Path,
-    config: Config,
-    environment: Mapping[str, str],
-    *,
-    keys: Collection[str] = KEYS,
-) -> None:
+def refuse_unagreed(folder: Path, config: Config, keys: Collection[str] = KEYS) -> None:
     """See that this user agreed to what a configuration does; or Unagreed."""
-    if not _said(folder, config).keys() & set(keys) or is_agreed(
-        folder, config, environment
-    ):
+    if not _said(folder, config).keys() & set(keys) or is_agreed(folder, config):
         return
     raise Unagreed(
         f"this user has not agreed to {folder / FILE_NAME}, which says what to run,"
@@ -102,7 +92,7 @@ def refuse_unagreed(
         problems=agreed_lines(folder, config),
         hint="if you trust who wrote it, run:"
         f" {command_line('init', '--trust', folder)}",
-        agree=partial(agree, folder, config, environment),
+        agree=partial(agree, folder, config),
     )
 
 
@@ -114,41 +104,39 @@ def agreed_lines(folder: Path, config: Config) -> tuple[str, ...]:
     )
 
 
-def is_agreed(folder: Path, config: Config, environment: Mapping[str, str]) -> bool:
+def is_agreed(folder: Path, config: Config) -> bool:
     """Whether this user agreed to these settings of a workspace."""
-    whole, address = _agreements(folder, config, environment)
+    whole, address = _agreements(folder, config)
     is_address = _said(folder, config).keys() == {ADDRESS}
     return (
         os.path.lexists(whole)
         or (is_address and os.path.lexists(address))
-        or _is_safe(folder, environment)
+        or _is_safe(folder)
     )
 
 
-def agree(folder: Path, config: Config, environment: Mapping[str, str]) -> None:
+def agree(folder: Path, config: Config) -> None:
     """Keep that this user agrees to these settings of a workspace."""
-    kept = config_folder(environment) / "agreed"
+    kept = config_folder() / "agreed"
     try:
         make_private_folder(kept)
-        for path in _agreements(folder, config, environment):
+        for path in _agreements(folder, config):
             with open(path, "wb", opener=private_opener) as file:
                 file.write(os.fsencode(folder.resolve()))
     except OSError as exc:
         raise ConfigError(
             f"the agreement to {folder / FILE_NAME} cannot be kept in {kept}:"
             f" {exc.strerror}",
-            hint=f"make that folder writable, or run: {_command(folder, environment)}",
+            hint=f"make that folder writable, or run: {_command(folder)}",
         ) from exc
 
 
-def _agreements(
-    folder: Path, config: Config, environment: Mapping[str, str]
-) -> tuple[Path, Path]:
+def _agreements(folder: Path, config: Config) -> tuple[Path, Path]:
     """The files of the agreements to the whole of a configuration and its address."""
     said = _said(folder, config)
     both = ((os.fspath(folder.resolve()), said), ("", said.get(ADDRESS)))
     names = (hashlib.sha256(json.dumps(one).encode()).hexdigest() for one in both)
-    first, second = (config_folder(environment) / "agreed" / name for name in names)
+    first, second = (config_folder() / "agreed" / name for name in names)
     return first, second
 
 
@@ -177,8 +165,9 @@ def _owners(path: Path, status: os.stat_result) -> Iterator[tuple[Path, int]]:
         return
 
 
-def _is_safe(folder: Path, environment: Mapping[str, str]) -> bool:
-    named = [one for one in environment.get(SAFE_VARIABLE, "").split(os.pathsep) if one]
+def _is_safe(folder: Path) -> bool:
+    listed = os.environ.get(SAFE_VARIABLE, "").split(os.pathsep)
+    named = [one for one in listed if one]
     return "*" in named or folder.resolve() in {
         Path(one).resolve() for one in named if Path(one).is_absolute()
     }
@@ -193,7 +182,7 @@ def _name(user: int) -> str:
         return f"another user (uid {user})"
 
 
-def _command(folder: Path, environment: Mapping[str, str]) -> str:
-    before = f"${SAFE_VARIABLE}:" if environment.get(SAFE_VARIABLE) else ""
+def _command(folder: Path) -> str:
+    before = f"${SAFE_VARIABLE}:" if os.environ.get(SAFE_VARIABLE) else ""
     quoted = shlex.quote(str(folder.resolve()))
     return f"export {SAFE_VARIABLE}={before}{quoted}"

@@ -10,12 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from wikisync.contract.parameters import (
-    Parameter,
-    parameters_of,
-    project_attributes,
-    rules_of,
-)
+from wikisync.contract import parameters
 from wikisync.contract.routes import API_PREFIX, AnyEndpoint, Endpoint
 from wikisync.contract.schema import ErrorRecord
 
@@ -149,7 +144,7 @@ def _close(schema: Schema) -> None:
 
 def _choices() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for row in project_attributes():
+    for row in parameters.project_attributes():
         if row.choices:
             known = found.get(row.name, ())
             found[row.name] = tuple(dict.fromkeys((*known, *row.choices)))
@@ -187,7 +182,7 @@ def _operation(one: Operation, schema: Schema | None) -> Schema:
         "description": _description(one.about),
         "responses": _responses(one, schema),
     }
-    rows = tuple(parameters_of(one.endpoint, is_free=one.is_free).values())
+    rows = tuple(parameters.parameters_of(one.endpoint, is_free=one.is_free).values())
     if one.endpoint.method in {"GET", "DELETE"}:
         described["parameters"] = [_in_query(row) for row in rows]
     elif rows:
@@ -207,7 +202,7 @@ def _responses(one: Operation, schema: Schema | None) -> Schema:
         success["content"] = {JSON: {"schema": schema}}
     elif one.answer is NoJson.FILE:
         success["content"] = {"*/*": {"schema": {}}}
-    if "per_page" in parameters_of(one.endpoint):
+    if "per_page" in parameters.parameters_of(one.endpoint):
         text = {"schema": {"type": "string"}}
         success["headers"] = dict.fromkeys(_PAGING, text)
     responses: Schema = {str(one.status): success, "4XX": _ERRORS, "503": _BUSY}
@@ -223,7 +218,7 @@ def _responses(one: Operation, schema: Schema | None) -> Schema:
     return responses
 
 
-def _in_query(row: Parameter) -> Schema:
+def _in_query(row: parameters.Parameter) -> Schema:
     is_array = row.type in {"integers", "strings"}
     found: Schema = {
         "name": f"{row.name}[]" if is_array else row.name,
@@ -238,7 +233,7 @@ def _in_query(row: Parameter) -> Schema:
     return found
 
 
-def _body(endpoint: AnyEndpoint, rows: tuple[Parameter, ...]) -> Schema:
+def _body(endpoint: AnyEndpoint, rows: tuple[parameters.Parameter, ...]) -> Schema:
     files = {row.name for row in rows if row.type == "file"}
     required = [row.name for row in rows if row.is_required]
     schema: Schema = {
@@ -250,7 +245,7 @@ def _body(endpoint: AnyEndpoint, rows: tuple[Parameter, ...]) -> Schema:
         },
         "required": required,
     }
-    rules = rules_of(endpoint)
+    rules = parameters.rules_of(endpoint)
     if rules.one_of:
         schema["anyOf"] = [{"required": [name]} for name in rules.one_of]
     if endpoint is Endpoint.EDIT:
@@ -273,7 +268,7 @@ def _body(endpoint: AnyEndpoint, rows: tuple[Parameter, ...]) -> Schema:
     return {"required": is_required, "content": contents}
 
 
-def _schema(row: Parameter) -> Schema:
+def _schema(row: parameters.Parameter) -> Schema:
     schema = dict(_TYPES[row.type])
     if row.choices:
         is_number = row.type == "integer"
@@ -286,7 +281,7 @@ def _schema(row: Parameter) -> Schema:
     return schema
 
 
-def _about(row: Parameter) -> str:
+def _about(row: parameters.Parameter) -> str:
     words = [row.help]
     if row.role != "anyone":
         words.append(f"For {row.role}s.")

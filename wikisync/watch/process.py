@@ -7,8 +7,8 @@ import os
 import resource
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from io import TextIOWrapper
@@ -30,17 +30,14 @@ from wikisync.core.terminal import VisibleLines, visible_line
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import WATCH, holder_of
-from wikisync.site.preview.server import PreviewOptions, running_preview
-from wikisync.site.preview.world import PreviewInputs
 from wikisync.watch.listen import Listener, listening
-from wikisync.watch.report import health_of_watch
+from wikisync.watch.previewing import previewing
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
-from wikisync.workspace import folders
 from wikisync.workspace.attention import noting_halts
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
-from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
+from wikisync.workspace.folders import ShownFolder
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.runner import CYCLE
 from wikisync.workspace.service import Credentials
@@ -128,7 +125,8 @@ class WatchRequest(Struct, frozen=True):
     """What a person asks of a watch."""
 
     excluded: tuple[str, ...] = ()
-    uploads_new: bool = False
+    adopt: Literal["push", "hold"] = "hold"
+    """What a first sync does with pages that are only here."""
     settle_ms: int | None = None
     """How long a saved file must have been left alone; None as configured."""
     has_site: bool = False
@@ -194,7 +192,7 @@ class _Process:
 
     async def watch(self, workspace: ConfiguredWorkspace) -> ConfiguredWorkspace:
         """Watch under one configuration; the one to go on with."""
-        refuse_unagreed(workspace.root, workspace.config, os.environ, keys=OWN_KEYS)
+        refuse_unagreed(workspace.root, workspace.config, OWN_KEYS)
         await self._wait_for_others(workspace)
         if self.stopped.is_set():
             return workspace
@@ -219,7 +217,7 @@ class _Process:
                 opened,
                 client,
                 self.notifier,
-                uploads_new=self.request.uploads_new,
+                uploads_new=self.request.adopt == "push",
                 publishes=self.request.has_site or workspace.config.site.publish,
             )
             sync = workspace.config.sync
@@ -232,7 +230,12 @@ class _Process:
                 )
                 self.messages.note(f"webhooks and health: {url}")
             if self.request.has_preview:
-                await stack.enter_async_context(self._previewing(workspace))
+                shown = ShownFolder(workspace.root, workspace.root)
+                section = workspace.config.preview
+                preview = await stack.enter_async_context(
+                    previewing(shown, self.credentials, section)
+                )
+                self.messages.note(f"preview: {preview.url}")
             return await self._until_ended(watch, workspace)
 
     async def _wait_for_others(self, workspace: ConfiguredWorkspace) -> None:
@@ -247,33 +250,6 @@ class _Process:
                 is_reported = True
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.stopped.wait(), HELD_SCAN_S)
-
-    @asynccontextmanager
-    async def _previewing(self, workspace: ConfiguredWorkspace) -> AsyncIterator[None]:
-        shown = folders.ShownFolder(workspace.root, workspace.root)
-        section = workspace.config.preview
-        options = PreviewOptions(
-            host=section.host,
-            port=section.port,
-            is_port_wanted=False,
-            editor=folders.editor_command(None, os.environ),
-            settings=shown.settings,
-            private=shown.private,
-            know_again=partial(folders.know_again, workspace.private),
-            decisions=WorkspaceDecisions(
-                workspace.root,
-                self.credentials,
-                partial(health_of_watch, workspace.private),
-            ),
-        )
-        async with running_preview(
-            lambda: PreviewInputs(*shown.site()),
-            folders.cache_folder(shown, "preview", os.environ),
-            options,
-            notice=lambda problem: self.messages.problems([problem]),
-        ) as preview:
-            self.messages.note(f"preview: {preview.url}")
-            yield
 
     async def _until_ended(
         self, watch: Watch, workspace: ConfiguredWorkspace
@@ -304,7 +280,7 @@ class _Process:
         self.notifier.reloading()
         try:
             new = self.request.applied(find_workspace(workspace.root))
-            refuse_unagreed(new.root, new.config, os.environ, keys=OWN_KEYS)
+            refuse_unagreed(new.root, new.config, OWN_KEYS)
             self.credentials.of_workspace(new)
         except WikisyncError as error:
             self.messages.error(error)

@@ -31,13 +31,8 @@ from wikisync.sync.base.state import REBUILT
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import BatchKind
 from wikisync.sync.run.parts import REMOTE_SPAN_S, CycleOptions, Patience
-from wikisync.workspace import discovery
+from wikisync.workspace import configured, discovery
 from wikisync.workspace.attention import batch_sentence, next_step
-from wikisync.workspace.configured import (
-    ConfiguredWorkspace,
-    find_workspace,
-    read_config,
-)
 from wikisync.workspace.creating import refuse_folder, write_config
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.opening import WikiCycles, open_workspace
@@ -75,7 +70,7 @@ async def clone(
         progress.start("find wikis", None)
         found = await discovery.find_wikis(client, selection)
         config = _config(client, folder, existing, found)
-        workspace = ConfiguredWorkspace(folder, config)
+        workspace = configured.ConfiguredWorkspace(folder, config)
         refuse_overlaps(folder, [workspace.folder_of(one) for one in config.wikis])
         with locked(workspace.private, f"the workspace {folder}"):
             if existing is None:
@@ -164,7 +159,7 @@ def existing_workspace(folder: Path) -> tuple[Config | None, bool]:
     except OSError as exc:
         raise folder_error("read", str(folder), exc) from exc
     if FILE_NAME in names and layout.PRIVATE_FOLDER in names:
-        return read_config(folder / FILE_NAME), False
+        return configured.read_config(folder / FILE_NAME), False
     # interrupted before the configuration was written
     ours = {layout.LOCK_FILE, layout.TEMPORARY_FOLDER, *layout.MARKERS}
     private = folder / layout.PRIVATE_FOLDER
@@ -251,7 +246,7 @@ def _only_patterns(folders: Sequence[str]) -> str:
 
 
 def _write_patterns(
-    workspace: ConfiguredWorkspace, patterns: str, *, is_new: bool
+    workspace: configured.ConfiguredWorkspace, patterns: str, *, is_new: bool
 ) -> None:
     """Leave out all other folders, unless somebody has patterns of another kind."""
     for folder in map(workspace.folder_of, workspace.config.wikis):
@@ -267,7 +262,7 @@ def _write_patterns(
         write_atomically(path.parent, IGNORE_FILE, patterns.encode())
 
 
-def _undo(workspace: ConfiguredWorkspace, *, is_made: bool) -> None:
+def _undo(workspace: configured.ConfiguredWorkspace, *, is_made: bool) -> None:
     """Remove a workspace that this run began, as long as it has no pages."""
     with suppress(OSError):
         for folder in map(workspace.folder_of, workspace.config.wikis):
@@ -344,7 +339,9 @@ async def copy_wiki(
             uploaded = await _upload_texts(folder, root / FOLDER, there)
     _carry(folder, root / FOLDER, uploaded)
     request = SyncRequest(direction=Direction.PUSH, adopt="push", is_dry_run=is_dry_run)
-    run = await sync_workspace(find_workspace(root), (), request, credentials)
+    run = await sync_workspace(
+        configured.find_workspace(root), (), request, credentials
+    )
     return Copied(cloned.wikis[0], run, target_wiki)
 
 

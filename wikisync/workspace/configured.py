@@ -50,7 +50,7 @@ def no_wiki(workspace: Path) -> ConfigError:
 
 def read_config(path: Path) -> Config:
     """A workspace's configuration, where this user may obey it; else ConfigError."""
-    return load_config(path, os.environ)
+    return load_config(path)
 
 
 class ConfiguredWorkspace(Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -142,7 +142,7 @@ def agree_to_new(root: Path, config: Config) -> None:
     """Agree to a configuration that the command line asked for."""
     # where it cannot be kept, the next command says so and how to go on
     with suppress(ConfigError):
-        agree(root, config, os.environ)
+        agree(root, config)
 
 
 def write_config(root: Path, config: Config) -> None:
@@ -185,12 +185,12 @@ class KeptToken(Struct, frozen=True):
         return f"KeptToken({str(self.path)!r})"
 
 
-def token_path(url: str, environment: Mapping[str, str]) -> Path:
+def token_path(url: str) -> Path:
     """The file that the token for a service is kept in."""
     parts = urlsplit(url)
     service = f"{parts.netloc}{parts.path.rstrip('/')}"
     name = "".join(one if one.isalnum() or one in ".-" else "-" for one in service)
-    return config_folder(environment) / f"token-{name}"
+    return config_folder() / f"token-{name}"
 
 
 def from_home(path: Path) -> Path:

@@ -178,7 +178,7 @@ def _workspace_site(
         return _plain_site(folder)
     if not wikis:
         raise no_wiki(workspace)
-    refuse_unagreed(workspace, config, os.environ, keys={"markup.kroki"})
+    refuse_unagreed(workspace, config, {"markup.kroki"})
     seen = _seen(workspace, wikis)
     sources = tuple(
         replace(_source(workspace, wiki, config), renames=renames, versions=versions)
@@ -375,9 +375,7 @@ def after_publishing(
     """
     if config is None or shown.workspace is None:
         return "", None
-    refuse_unagreed(
-        shown.workspace, config, os.environ, keys={"site.after", "site.bucket"}
-    )
+    refuse_unagreed(shown.workspace, config, {"site.after", "site.bucket"})
     after = None
     if words := config.site.after:
         after = AfterCommand(words, shown.workspace, os.environ)

@@ -1,5 +1,6 @@
 """The conflict of a page: its pieces, its file, the text that settles it, and tools."""
 
+import os
 import re
 import shlex
 import shutil
@@ -185,9 +186,9 @@ def tool_files(found: FoundConflict) -> Iterator[Mapping[str, Path]]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def persons_editor(environment: Mapping[str, str]) -> Sequence[str]:
+def persons_editor() -> Sequence[str]:
     """The person's editor; UsageError where there is none."""
-    named = environment.get("VISUAL") or environment.get("EDITOR") or ""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     if words := _words(named, "VISUAL or EDITOR"):
         return words
     for name in EDITORS:

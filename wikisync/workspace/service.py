@@ -78,7 +78,7 @@ class Credentials(Struct, frozen=True):
         is_configured = bool(service.token_command or service.token_file)
         is_named = is_same_origin(self.env.get(URL_VARIABLE, ""), service.url)
         if not is_named or (is_configured and not self._is_given(service)):
-            refuse_unagreed(workspace.root, workspace.config, self.env)
+            refuse_unagreed(workspace.root, workspace.config)
         return self.configured(service)
 
     def configured(self, service: ServiceSection) -> str | None:
