@@ -17,14 +17,7 @@ from wikisync.api.projects import Deletion, Projects, Toggle
 from wikisync.cli import service_command
 from wikisync.cli.attributes import parameter_options, read_values
 from wikisync.cli.options import InputPath, flag, give_examples
-from wikisync.cli.service_command import (
-    Columns,
-    Connection,
-    as_plain,
-    path_argument,
-    report,
-    speak,
-)
+from wikisync.cli.service_command import Columns, Connection, path_argument, report
 from wikisync.contract.routes import Endpoint
 from wikisync.core.terminal import one_line
 from wikisync.errors import ExitCode, UsageError
@@ -84,7 +77,7 @@ write = partial(service_command.command_of, command, is_write=True)
 
 def _ask(connection: Connection, operate: Callable[[Projects], Awaitable[Any]]) -> Any:
     """Do one operation on projects."""
-    return speak(connection, lambda client: operate(Projects(client)))
+    return service_command.speak(connection, lambda client: operate(Projects(client)))
 
 
 def confirm(question: str, unasked: str) -> None:
@@ -125,7 +118,7 @@ def show_list(
                 progress.advance()
             return records, len(records)
 
-    records, total = speak(connection, collect)
+    records, total = service_command.speak(connection, collect)
     service_command.show_records(connection, columns, records, total)
 
 
@@ -207,7 +200,9 @@ _list_command(
 def _run_show(connection: Connection, project: str, given: Given) -> None:
     """Show the details of PROJECT."""
     values = read_values(Endpoint.SHOW, given)
-    plain = as_plain(_ask(connection, lambda p: p.show_project(project, **values)))
+    plain = service_command.as_plain(
+        _ask(connection, lambda p: p.show_project(project, **values))
+    )
     if connection.console.as_json:
         connection.console.json(plain)
     else:
@@ -301,7 +296,7 @@ def _toggle_command(name: str, text: str, done: str, was_done: str) -> None:
         toggled: Toggle = _ask(connection, lambda p: getattr(p, endpoint)(project))
         plain = {
             "changed": toggled.has_changed,
-            "project": toggled.project and as_plain(toggled.project),
+            "project": toggled.project and service_command.as_plain(toggled.project),
         }
         word = done if toggled.has_changed else was_done
         report(connection, plain, f"project {project}: {word}")
@@ -354,7 +349,7 @@ def _run_delete(
     }
     plain = {
         "state": deletion.state,
-        "project": deletion.project and as_plain(deletion.project),
+        "project": deletion.project and service_command.as_plain(deletion.project),
     }
     report(connection, plain, f"project {project}: {words[deletion.state]}")
 

@@ -13,14 +13,8 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.cli import options
 from wikisync.cli.console import Console
-from wikisync.cli.options import (
-    exclude_option,
-    flag,
-    json_option,
-    token_option,
-    workspace_option,
-)
 from wikisync.config.sections import WikiSection
 from wikisync.core.model import Slug, is_named
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
@@ -53,11 +47,11 @@ from wikisync.workspace.sync_run import Wanted, missing_from, unknown_of, wanted
 
 @click.command(name="status", epilog="Example: wikisync status handbook")
 @click.argument("wikis", nargs=-1, metavar="[WIKI]...")
-@workspace_option
-@flag("--offline", help="Check the folders only; do not contact the service.")
-@json_option
-@exclude_option
-@token_option
+@options.workspace_option
+@options.flag("--offline", help="Check the folders only; do not contact the service.")
+@options.json_option
+@options.exclude_option
+@options.token_option
 @click.pass_obj
 def status(
     console: Console,
@@ -173,13 +167,13 @@ class Shown(Struct, frozen=True):
 
 @click.command(name="diff", epilog="Example: wikisync diff handbook/home.md")
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
-@workspace_option
-@flag(
+@options.workspace_option
+@options.flag(
     "--base",
     help="Show local changes since the last sync, without contacting the wiki.",
 )
-@json_option
-@token_option
+@options.json_option
+@options.token_option
 @click.pass_obj
 def diff(
     console: Console,
@@ -250,8 +244,8 @@ async def _from_wiki(
             section, named = asked
             slugs = None if named is None else opened.pages_of(section, named)
             wiki = await opened.synced(client, section)
-            options = CycleOptions(pages=slugs, folder=opened.match_of(section))
-            result = await run_cycle(wiki.cycle(options))
+            asked_for = CycleOptions(pages=slugs, folder=opened.match_of(section))
+            result = await run_cycle(wiki.cycle(asked_for))
             configured.refuse_unknown(section, unknown_of(wiki.known, [result], slugs))
             names = {move.target: move.slug for move in result.plan.moves}
             shown: list[Shown] = []
@@ -300,7 +294,7 @@ SHOWN_MAX = 100_000
 
 @click.command(name="log", epilog="Example: wikisync log handbook/home.md --limit 10")
 @click.argument("page", required=False)
-@workspace_option
+@options.workspace_option
 @click.option(
     "--limit",
     type=click.IntRange(1, SHOWN_MAX),
@@ -308,12 +302,12 @@ SHOWN_MAX = 100_000
     show_default=True,
     help="Maximum number of lines.",
 )
-@flag(
+@options.flag(
     "--revisions",
     help="Show the revisions of PAGE in the wiki's git history, and who made them.",
 )
-@token_option
-@json_option
+@options.token_option
+@options.json_option
 @click.pass_obj
 def log(
     console: Console,

@@ -184,6 +184,13 @@ def skipped(owner: WikiOwner, reason: str) -> Problem:
     return Problem("wiki-skipped", str(owner), f"left out: {reason}")
 
 
+def owner_of(record: ProjectRecord | GroupRecord) -> WikiOwner:
+    """The project or group that a record is about."""
+    if isinstance(record, GroupRecord):
+        return WikiOwner("group", record.full_path)
+    return WikiOwner("project", record.path_with_namespace)
+
+
 def wiki_of(
     client: Client,
     record: ProjectRecord | GroupRecord,
@@ -196,10 +203,8 @@ def wiki_of(
     placeholders: dict[str, str] = {}
     # of a project that everybody sees, the wiki may be for members alone
     is_closed = record.wiki_access_level == "private"
-    if isinstance(record, GroupRecord):
-        owner = WikiOwner("group", record.full_path)
-    else:
-        owner = WikiOwner("project", record.path_with_namespace)
+    owner = owner_of(record)
+    if not isinstance(record, GroupRecord):
         deletion_date = record.deletion_date or ""
         activity = record.last_activity_at or ""
         above = record.namespace

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from enum import StrEnum
+from functools import partial
 
 from msgspec import Struct
 
@@ -65,6 +66,8 @@ class Finding(Struct, frozen=True):
         return cls(grade, sentence, error.hint or "")
 
 
+fine = partial(Finding, Grade.FINE)
+doubtful = partial(Finding, Grade.LOOK)
 MEGABYTE = 1_000_000
 
 
@@ -83,27 +86,23 @@ def check_disk(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
             mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
             kind = file_system_of(str(root.resolve()), mounts)
         named = f" ({kind})" if kind else ""
-        yield Finding(Grade.FINE, f"{root} is on a local disk{named}")
+        yield fine(f"{root} is on a local disk{named}")
     except FolderError as error:
         yield Finding.of(error, Grade.LOOK)
     holder = holder_of(workspace.private)
     if holder is None:
-        yield Finding(Grade.FINE, "no other wikisync is running in it")
+        yield fine("no other wikisync is running in it")
     elif holder.startswith(WATCH):
-        yield Finding(Grade.FINE, holder)
+        yield fine(holder)
     else:
-        yield Finding(Grade.FINE, f"another wikisync is running: {holder}")
+        yield fine(f"another wikisync is running: {holder}")
     if not sys.platform.startswith("linux"):
         return
     try:
         check_watches_left(str(root))
-        yield Finding(
-            Grade.FINE,
-            "inotify watches are available, so saves are detected immediately",
-        )
+        yield fine("inotify watches are available, so saves are detected immediately")
     except OSError as exc:
-        yield Finding(
-            Grade.LOOK,
+        yield doubtful(
             f"saves are not detected immediately: {exc.strerror or exc}",
             "raise the limit: sysctl fs.inotify.max_user_watches=524288",
         )
@@ -112,30 +111,27 @@ def check_disk(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
 def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
     """The state file and the trash."""
     private = opened.workspace.private
-    yield from (Finding(Grade.LOOK, notice) for notice in opened.notices())
+    yield from (doubtful(notice) for notice in opened.notices())
     try:
         matched = state_match(private, opened.identity)
     except WikisyncError as error:
         yield Finding.of(error)
     else:
         if matched is StateMatch.NEW:
-            yield Finding(Grade.FINE, "the workspace has not been synced yet")
+            yield fine("the workspace has not been synced yet")
         elif matched is StateMatch.SAME:
-            yield Finding(Grade.FINE, "the marker belongs to this workspace")
+            yield fine("the marker belongs to this workspace")
         elif not opened.is_shared:
-            yield Finding(
-                Grade.LOOK,
+            yield doubtful(
                 "the workspace was copied or moved; the next sync deletes nothing",
                 "if this copy is a mistake, stop syncing one of the two",
             )
     if opened.is_adopting:
-        yield Finding(
-            Grade.LOOK,
-            "the next sync accepts the folders as they are; it deletes nothing",
+        yield doubtful(
+            "the next sync accepts the folders as they are; it deletes nothing"
         )
     for path in sorted(private.glob("state.db.set-aside-*")):
-        yield Finding(
-            Grade.LOOK,
+        yield doubtful(
             f"an unusable state file was set aside: {path}",
             "delete it when everything works",
         )
@@ -148,15 +144,14 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
     except WikisyncError as error:
         yield Finding.of(error)
     else:
-        yield Finding(Grade.FINE, f"the state is readable ({size / MEGABYTE:.1f} MB)")
+        yield fine(f"the state is readable ({size / MEGABYTE:.1f} MB)")
     for wiki in opened.workspace.config.wikis:
         entries = Trash(private / TRASH_FOLDER, wiki=wiki.folder).entries()
         size = sum(entry.size for entry in entries)
-        yield Finding(
-            Grade.FINE,
+        yield fine(
             f"{wiki.folder}: {counted(len(entries), 'text')} in the trash"
             f" ({size / MEGABYTE:.1f} of {KEPT_BYTES / MEGABYTE:.0f} MB,"
-            f" {KEPT_DAYS} days)",
+            f" {KEPT_DAYS} days)"
         )
 
 
@@ -168,7 +163,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     try:
         refuse_emptied(folder, known_pages=len(known.base()))
         if not folder.exists():
-            yield Finding(Grade.FINE, f"{name}: the first sync creates the folder")
+            yield fine(f"{name}: the first sync creates the folder")
             return
         here = asyncio.run(opened.local(wiki).snapshot())
         is_other = opened.match_of(wiki) is FolderMatch.OTHER
@@ -177,14 +172,13 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
         is_empty = isinstance(error, Halted) or not folder.exists()
         if opened.is_adopting and is_empty:
             sentence = "no pages here; the next sync downloads them again"
-            yield Finding(Grade.FINE, f"{name}: {sentence}")
+            yield fine(f"{name}: {sentence}")
         else:
             yield Finding.of(error, at=name)
         return
-    yield Finding(Grade.FINE, f"{name}: {counted(len(here.pages), 'page')} here")
+    yield fine(f"{name}: {counted(len(here.pages), 'page')} here")
     if is_other:
-        yield Finding(
-            Grade.LOOK,
+        yield doubtful(
             f"{name}: {OTHER_FOLDER}",
             "if it is the wrong folder, restore the right one before the next sync",
         )
@@ -197,17 +191,15 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     if known.memory.paused is not None:
         because = f" ({known.memory.paused})" if known.memory.paused else ""
         resume = command_line("resume", name)
-        yield Finding(Grade.LOOK, f"{name}: paused{because}", resume)
+        yield doubtful(f"{name}: paused{because}", resume)
     for slug, record in known.conflict_files().items():
         if not record.has_file:
-            yield Finding(
-                Grade.LOOK,
+            yield doubtful(
                 f"{name}/{slug} is held, and its conflict file could not be written",
                 f"see {command_line('status', name)}",
             )
     if problem_now := known.memory.health.problem:
-        yield Finding(
-            Grade.LOOK,
+        yield doubtful(
             f"{name}: the last sync had a problem: {problem_now}",
             f"see {command_line('status', name)}",
         )
@@ -230,7 +222,7 @@ async def check_there(
         yield Finding.of(error)
         return
     version = f" {service.version}" if service.version else ""
-    yield Finding(Grade.FINE, f"{url} answers as a GitLab-compatible service{version}")
+    yield fine(f"{url} answers as a GitLab-compatible service{version}")
     for finding in token_findings(service.token, datetime.now(tz=UTC).date()):
         yield finding
 
@@ -248,23 +240,23 @@ async def check_there(
             return [Finding.of(error, at=wiki.folder)]
         name = wiki.folder
         findings = [
-            Finding(Grade.LOOK, f"{name}: {problem.message}", problem.hint)
+            doubtful(f"{name}: {problem.message}", problem.hint)
             for problem in (*found.warnings, *found.notes)
         ]
         for one in rights:
             grade = Grade.FINE if one.writes is not False else Grade.LOOK
             step = "" if grade is Grade.FINE else "wikisync sync --pull downloads edits"
             findings.append(Finding(grade, f"{name}: {one.sentence()}", step))
-        findings += [Finding(Grade.LOOK, f"{name}: {n.message}", n.hint) for n in notes]
+        findings += [doubtful(f"{name}: {n.message}", n.hint) for n in notes]
         known = opened.known(wiki).memory.capabilities
         if formats := ", ".join(sorted(known.strips_front_matter_of)):
             sentence = (
                 f"the service removes the front matter of {formats} pages; the file"
             )
-            findings.append(Finding(Grade.FINE, f"{name}: {sentence} here keeps it"))
+            findings.append(fine(f"{name}: {sentence} here keeps it"))
         if not known.takes_empty:
             sentence = "the service does not accept empty pages; they are held"
-            findings.append(Finding(Grade.FINE, f"{name}: {sentence}"))
+            findings.append(fine(f"{name}: {sentence}"))
         return findings
 
     wikis = opened.workspace.config.wikis
@@ -276,8 +268,7 @@ async def check_there(
 def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
     """What the service says of the token."""
     if token is None:
-        yield Finding(
-            Grade.LOOK,
+        yield doubtful(
             "there is no token: public wikis can be read, and nothing can be written",
             "set WIKISYNC_TOKEN, or token_command in wikisync.toml",
         )
@@ -285,8 +276,7 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
     whose = f' "{one_line(token.name)}"' if token.name else ""
     whose += f" of {one_line(token.user)}" if token.user else ""
     if token.writes is False:
-        yield Finding(
-            Grade.LOOK,
+        yield doubtful(
             f"the token{whose} does not have the scope api; it can only read",
             "create a token with the scope api to upload edits",
         )
@@ -295,11 +285,10 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
         silent = "" if token.scopes else "the service does not report its scopes"
         unknown = f"; {why}" if (why := token.unknown or silent) else ""
         until = f" until {token.expires_on}" if token.expires_on else ""
-        yield Finding(Grade.FINE, f"the token{whose} is valid{until}{scopes}{unknown}")
+        yield fine(f"the token{whose} is valid{until}{scopes}{unknown}")
     left = (token.expires_on - today).days if token.expires_on else None
     if left is not None and left <= EXPIRY_DAYS:
-        yield Finding(
-            Grade.LOOK,
+        yield doubtful(
             f"the token ends in {counted(max(0, left), 'day')}",
             "create a new one before that",
         )

@@ -261,10 +261,8 @@ async def list_wikis(
             projects = await _switched_on(client.projects(membership=True), limit)
         if not projects:
             projects = await _switched_on(client.projects(), limit)
-        known = [(WikiOwner("group", one.full_path), one.id) for one in groups]
-        known += [
-            (WikiOwner("project", one.path_with_namespace), one.id) for one in projects
-        ]
+        records: list[ProjectRecord | GroupRecord] = [*groups, *projects]
+        known = [(discovery.owner_of(one), one.id) for one in records]
         known.sort(key=lambda one: one[0].full_path.casefold())
 
         async def counted(one: tuple[WikiOwner, int]) -> tuple[WikiOwner, int | None]:
@@ -412,18 +410,16 @@ async def _with_nearest(
     known: list[str] = []
     # what was seen until an error will do: this is only for a better hint
     with suppress(RemoteError):
-        async for project in client.projects(membership=client.has_token):
-            known.append(project.path_with_namespace)
-            if len(known) >= NEAREST_SCANNED_MAX:
-                break
-        async for group in client.groups():
-            known.append(group.full_path)
-            if len(known) >= 2 * NEAREST_SCANNED_MAX:
-                break
-        async for project in client.projects():
-            known.append(project.path_with_namespace)
-            if len(known) >= 3 * NEAREST_SCANNED_MAX:
-                break
+        listings: tuple[AsyncIterator[ProjectRecord | GroupRecord], ...] = (
+            client.projects(membership=client.has_token),
+            client.groups(),
+            client.projects(),
+        )
+        for number, listing in enumerate(listings, 1):
+            async for record in listing:
+                known.append(discovery.owner_of(record).full_path)
+                if len(known) >= number * NEAREST_SCANNED_MAX:
+                    break
     asked = [*selection.projects, *selection.groups]
     wanted = [path for path in asked if path.strip("/") in error.message]
     near = [name for path in wanted for name in nearest_paths(path, known)]
