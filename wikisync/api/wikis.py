@@ -7,6 +7,7 @@ Writes to one wiki are serial, whoever makes them.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +21,6 @@ from wikisync.api.address import encode_path
 from wikisync.api.client import Client, Id, Listing
 from wikisync.api.exchange import Request, query_of
 from wikisync.api.upload import Spool, upload_form
-from wikisync.contract.routes import Method
 from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.contract.schema import AttachmentRecord, CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
@@ -104,12 +104,9 @@ class Wiki:
         asked = {"render_html": render_html, "version": version}
         query = query_of({name: value for name, value in asked.items() if value})
         purpose = self._purpose(f"read page {one_line(slug)}", "page")
-
-        async def ask(path: str) -> WikiPageRecord:
-            request = Request("GET", path, purpose, query)
-            return await self.client.fetch(request, WikiPageRecord)
-
-        return await self._with_slug(slug, purpose, ask)
+        request = Request("GET", "", purpose, query)
+        fetch = partial(self.client.fetch, kind=WikiPageRecord)
+        return await self._with_slug(slug, request, fetch)
 
     async def create_page(
         self,
@@ -139,7 +136,7 @@ class Wiki:
             front_matter_title=front_matter_title,
         )
         path = Other.PAGE_CREATE.path(owner=self._plural, id=self.id)
-        return await self._write_page("POST", path, purpose, body)
+        return await self._write_page(Request("POST", path, purpose, json=body))
 
     async def edit_page(
         self,
@@ -173,23 +170,17 @@ class Wiki:
             front_matter_title=front_matter_title,
             last_commit_sha=last_commit_sha,
         )
-
-        async def ask(path: str) -> WikiPageRecord:
-            return await self._write_page("PUT", path, purpose, body)
-
-        return await self._with_slug(slug, purpose, ask)
+        request = Request("PUT", "", purpose, json=body)
+        return await self._with_slug(slug, request, self._write_page)
 
     async def delete_page(self, slug: str) -> None:
         """Delete a page; pages below it stay.  Raises NotFound, PermissionDenied."""
         purpose = self._purpose(f"delete page {one_line(slug)}", "page", is_write=True)
-
-        async def ask(path: str) -> None:
-            async with self.client.writing(str(self.owner)):
-                answer = await self.client.send(Request("DELETE", path, purpose))
-            if answer.body and not answer.is_json:
-                raise exchange.not_the_api(answer, purpose)
-
-        await self._with_slug(slug, purpose, ask)
+        answer = await self._with_slug(
+            slug, Request("DELETE", "", purpose), self._write
+        )
+        if answer.body and not answer.is_json:
+            raise exchange.not_the_api(answer, purpose)
 
     async def upload_attachment(
         self, file: Path | bytes | Spool, name: str, *, branch: str | None = None
@@ -209,11 +200,10 @@ class Wiki:
         path = Other.ATTACHMENT.path(owner=self._plural, id=self.id)
         fields = [] if branch is None else [("branch", branch)]
         form = upload_form("file", file, name, fields)
-        async with self.client.writing(str(self.owner)):
-            request = Request(
-                "POST", path, purpose, form=form, form_fields=(("file", name), *fields)
-            )
-            answer = await self.client.send(request)
+        form_fields = (("file", name), *fields)
+        answer = await self._write(
+            Request("POST", path, purpose, form=form, form_fields=form_fields)
+        )
         return exchange.decode(answer, AttachmentRecord, purpose)
 
     def read_attachment(self, path: AttachmentPath) -> AsyncGenerator[bytes, None]:
@@ -260,15 +250,15 @@ class Wiki:
         return self.client.purpose(action, about, self.owner, is_write=is_write)
 
     async def _with_slug(
-        self, slug: str, purpose: exchange.Purpose, ask: Callable[[str], Awaitable[T]]
+        self, slug: str, request: Request, ask: Callable[[Request], Awaitable[T]]
     ) -> T:
-        """Ask by the slug's path, once more with raw slashes if that is unknown.
+        """Ask at the slug's path, once more with raw slashes if that is unknown.
 
         A write that the service has no address for was not carried out.
         """
         if not slug or not _is_unicode(slug):
             raise Rejected(
-                f"cannot {purpose.action}: this is not a valid page slug",
+                f"cannot {request.purpose.action}: this is not a valid page slug",
                 hint="list the pages to see the slugs",
             )
         pages = Other.PAGES.path(owner=self._plural, id=self.id)
@@ -277,20 +267,21 @@ class Wiki:
             raw = f"{pages}/{encode_path(slug)}"
             paths.insert(0 if self._has_raw_slashes else 1, raw)
         try:
-            return await ask(paths[0])
+            return await ask(replace(request, path=paths[0]))
         except (exchange.UnknownRoute, ProtocolViolation) as error:
             # some proxies have a page of their own for an address with %2F
             if len(paths) == 1 or error.status != HTTPStatus.NOT_FOUND:
                 raise
         self._has_raw_slashes = not self._has_raw_slashes
-        return await ask(paths[1])
+        return await ask(replace(request, path=paths[1]))
 
-    async def _write_page(
-        self, method: Method, path: str, purpose: exchange.Purpose, body: bytes
-    ) -> WikiPageRecord:
+    async def _write(self, request: Request) -> exchange.Answer:
         async with self.client.writing(str(self.owner)):
-            answer = await self.client.send(Request(method, path, purpose, json=body))
-        return exchange.decode_written(answer, WikiPageRecord, purpose)
+            return await self.client.send(request)
+
+    async def _write_page(self, request: Request) -> WikiPageRecord:
+        answer = await self._write(request)
+        return exchange.decode_written(answer, WikiPageRecord, request.purpose)
 
 
 def _page_body(
