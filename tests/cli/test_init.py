@@ -131,6 +131,14 @@ async def test_group_with_all_wikis_below_it(init: Init) -> None:
     assert [note["wiki"] for note in ran.json["skipped"]] == ["project docs/off"]
 
 
+async def test_excluded_wiki_is_left_out_of_all_of_a_group(init: Init) -> None:
+    await init.service.add_project("docs/broken", {"home": "one"})
+    left_out = "--group", "docs", "--all", "--exclude", "docs/broken"
+    ran = await init.at(init.service.url, *left_out, "--json")
+    assert "docs/broken" not in [wiki["path"] for wiki in ran.json["wikis"]]
+    assert "docs/handbook" in [wiki["path"] for wiki in ran.json["wikis"]]
+
+
 def test_patterns_are_all_comments() -> None:
     patterns, problems = parse_patterns(PATTERNS)
     assert not patterns

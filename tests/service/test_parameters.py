@@ -72,7 +72,7 @@ def headers_of(
         Window(page, 2),
         url=URL,
         parameters=parameters or {},
-        counted_rows_max=100,
+        limits=Limits(counted_rows_max=100),
     )
     return headers
 
@@ -94,7 +94,11 @@ def test_first_page_has_an_empty_previous() -> None:
 
 def test_page_past_the_end_is_empty_and_has_no_next() -> None:
     part, headers = paginate(
-        range(5), Window(9, 2), url=URL, parameters={}, counted_rows_max=100
+        range(5),
+        Window(9, 2),
+        url=URL,
+        parameters={},
+        limits=Limits(counted_rows_max=100),
     )
     assert list(part) == []
     assert headers["X-Next-Page"] == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import flag, json_option, token_option, workspace_option
+from wikisync.cli.options import flag, json_option, start_option, token_option
 from wikisync.errors import ConfigError, ExitCode, Unagreed, UsageError, WikisyncError
 from wikisync.workspace import doctor
 from wikisync.workspace.configured import find_workspace
@@ -17,7 +17,7 @@ from wikisync.workspace.service import Credentials
 
 
 @click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")
-@workspace_option
+@start_option
 @flag("--offline", help="Do not contact the service.")
 @json_option
 @token_option
@@ -59,9 +59,7 @@ def _examine(
         return [doctor.Finding.of(error), *problems]
     count = counted(len(workspace.config.wikis), "wiki")
     settings = workspace.root / "wikisync.toml"
-    found = [
-        doctor.Finding(doctor.Grade.FINE, f"{settings} is valid and names {count}")
-    ]
+    found = [doctor.fine(f"{settings} is valid and names {count}")]
     found += doctor.check_disk(workspace)
     try:
         with open_workspace(workspace, is_read_only=True, is_guarded=False) as opened:

@@ -3,15 +3,14 @@
 A build from copies of the wikis in a private cache, whose loss costs only time.
 """
 
-from pathlib import Path
-
 import click
+from msgspec.structs import replace
 
 from wikisync.cli import options, site
 from wikisync.cli.console import Console, show_problems
 from wikisync.cli.findings import findings_option, findings_text
 from wikisync.cli.options import flag, folder_option
-from wikisync.cli.service_command import ServiceCommand, service_options
+from wikisync.cli.service_command import ServiceCommand, selection_options, url_option
 from wikisync.cli.site import book_options, theme_options
 from wikisync.config.sections import check_url
 from wikisync.core.model import Problem
@@ -32,11 +31,34 @@ from wikisync.workspace.service import Credentials
     epilog="Example: wikisync export https://gitlab.example.com --project docs/handbook"
     " -o site",
 )
-@service_options
-@folder_option(
-    "-o",
-    "--output",
-    help="Output folder of the site: a new folder or an earlier export.",
+@selection_options
+@options.token_option
+@options.joined(
+    "request",
+    exporting.ExportRequest,
+    url_option,
+    folder_option(
+        "-o",
+        "--output",
+        help="Output folder of the site: a new folder or an earlier export.",
+    ),
+    folder_option("--cache", help="Folder for data that speeds up the next export."),
+    flag("--comments", help="Show the comments on pages below them."),
+    flag(
+        "--allow-emptying",
+        help="Remove pages from the site even if most of a wiki, or all of it, is"
+        " gone.",
+    ),
+    options.replace_option,
+    flag(
+        "--verify",
+        help="Check every wiki for changes, even if the service lists no new activity.",
+    ),
+    flag(
+        "--anonymous",
+        "is_anonymous",
+        help="Allow an export without a token over one made with a token.",
+    ),
 )
 @book_options
 @click.option("--title", help="Title of the site. [default: the title of the wiki]")
@@ -44,16 +66,9 @@ from wikisync.workspace.service import Credentials
     "--site-url", metavar="ADDRESS", help="Address where the site will be published."
 )
 @theme_options
-@flag("--comments", help="Show the comments on pages below them.")
 @options.markup_option
 @options.strict_option
-@folder_option("--cache", help="Folder for data that speeds up the next export.")
 @options.retry_option
-@flag(
-    "--allow-emptying",
-    help="Remove pages from the site even if most of a wiki, or all of it, is gone.",
-)
-@options.replace_option
 @click.option(
     "--history",
     type=click.IntRange(0, 100),
@@ -61,74 +76,46 @@ from wikisync.workspace.service import Credentials
     metavar="NUMBER",
     help="Versions of each page that the site shows. [default: 10]",
 )
-@flag(
-    "--verify",
-    help="Check every wiki for changes, even if the service lists no new activity.",
-)
-@flag(
-    "--anonymous",
-    "is_anonymous",
-    help="Allow an export without a token over one made with a token.",
-)
 @findings_option
 @options.json_option
 @click.pass_obj
 def command(
     console: Console,
     /,
-    url: str,
+    request: exporting.ExportRequest,
     selection: Selection,
     credentials: Credentials,
-    output: Path | None,
     books: BookRequest,
     title: str | None,
     site_url: str | None,
     markup: tuple[str, ...],
     findings: str | None,
-    cache: Path | None,
     history: int,
     choice: ThemeChoice,
     *,
-    comments: bool,
     strict: bool,
     retries: bool,
-    allow_emptying: bool,
-    replaces: bool,
-    verify: bool,
-    is_anonymous: bool,
 ) -> int:
     """Export wikis of the service at URL as a static website, or as one file.
 
     URL may also be the address of a wiki, a project or a group, which selects that
     wiki.
     """
-    if output is None and not books.files:
+    if request.output is None and not books.files:
         raise UsageError(
             "nothing says where the export goes",
             hint="name a folder with -o, or a file with --single, --pdf or --epub",
         )
     if site_url and (wrong := check_url(site_url, "https://wiki.example.com")):
         raise UsageError(f"--site-url {wrong}")
-    options = SiteOptions(
+    made = SiteOptions(
         title=title or "",
         url=site_url,
         markup=chosen_markup(markup),
         history=history,
         retries=retries,
     )
-    request = exporting.ExportRequest(
-        url,
-        output,
-        selection,
-        choice.over(options),
-        books,
-        cache,
-        allow_emptying=allow_emptying,
-        replaces=replaces,
-        is_anonymous=is_anonymous,
-        comments=comments,
-        verify=verify,
-    )
+    request = replace(request, selection=selection, site=choice.over(made), books=books)
     exported = exporting.export_wikis(request, credentials)
     return show_report(console, exported, is_strict=strict, findings=findings)
 

@@ -20,7 +20,7 @@ from wikisync import errors
 from wikisync.api.secret import could_be_token
 from wikisync.cli import options
 from wikisync.cli.console import Console
-from wikisync.cli.service_command import wiki_options
+from wikisync.cli.service_command import selection_options
 from wikisync.config.reading import parse_config, render_config
 from wikisync.config.sections import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.config.trust import agree, agreed_lines
@@ -95,7 +95,7 @@ class Answers(Struct, frozen=True):
         help="Command that prints the token on its first line.",
     ),
 )
-@wiki_options
+@selection_options
 @options.flag(
     "--trust",
     help="Agree to the wikisync.toml that is in FOLDER, which somebody else wrote.",

@@ -4,7 +4,6 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +13,7 @@ from wikisync.core.system.parallel import leaves
 from wikisync.core.version import __version__
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.workspace.agent import Agent
-from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.service import Credentials
 
 Tool = Callable[..., Any]
@@ -33,7 +32,7 @@ INSTRUCTIONS = (
 @flag("--allow-delete", "allows_delete", help="Delete pages; without it, only say so.")
 @token_option
 def command(
-    start: Path,
+    workspace: ConfiguredWorkspace,
     credentials: Credentials,
     *,
     is_read_only: bool,
@@ -55,7 +54,6 @@ def command(
             hint="install wikisync with its extra mcp",
         ) from error
 
-    workspace = find_workspace(start)
     agent = Agent(workspace, credentials, syncs, allows_delete)
     server = MCPServer(
         "wikisync", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"

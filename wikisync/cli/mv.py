@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import flag, json_option, workspace_option
+from wikisync.cli.options import flag, json_option, start_option
 from wikisync.core.model import split_extension
 from wikisync.errors import ExitCode, UsageError
 from wikisync.site.preview.moves import make_moves, plan_moves
@@ -23,7 +23,7 @@ from wikisync.workspace.sentences import counted
 )
 @click.argument("old")
 @click.argument("new")
-@workspace_option
+@start_option
 @json_option
 @flag("--dry-run", help="Show the result without writing it.")
 @click.pass_obj

@@ -88,14 +88,22 @@ def folder_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorat
     return click.option(*names, type=kind, metavar="FOLDER", **settings)
 
 
-workspace_option = click.option(
-    "--workspace",
-    "-C",
-    "start",
+def _find_workspace(_ctx: click.Context, _option: click.Parameter, start: Path) -> Any:
+    from wikisync.workspace.configured import find_workspace  # --help needs none
+
+    return find_workspace(start)
+
+
+_workspace = partial(
+    click.option,
+    *("--workspace", "-C"),
     type=click.Path(path_type=Path),
     default=Path(),
     help="Workspace. [default: the one that contains the current folder]",
 )
+start_option = _workspace("start")
+"""Where a workspace is looked for."""
+workspace_option = _workspace(callback=_find_workspace)
 exclude_option = click.option(
     "--exclude",
     "excluded",

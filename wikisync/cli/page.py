@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from wikisync.api.address import ServiceAddress
 from wikisync.api.wikis import Wiki
 from wikisync.cli import service_command
-from wikisync.cli.options import InputPath, flag, give_examples
+from wikisync.cli.options import InputPath, flag, give_examples, joined
 from wikisync.cli.project import YES, confirm
 from wikisync.cli.service_command import Columns, Connection, as_plain, report
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
@@ -48,15 +48,6 @@ FORMAT = click.option(
     "page_format",
     type=click.Choice(sorted(known.value for known in WRITABLE_FORMATS)),
     help="Markup of the page.",
-)
-TEXT = (
-    click.option("--content", metavar="TEXT", help="Text of the page."),
-    click.option(
-        "--file",
-        type=InputPath("file", allow_dash=True),
-        metavar="FILE",
-        help="File with the text of the page; - for standard input.",
-    ),
 )
 COMMIT = click.option("--message", help="Message of the commit.")
 FRONT_MATTER = click.option(
@@ -162,6 +153,19 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
     return read_text(Source(str(file), file.name, root))
 
 
+TEXT = joined(
+    "text",
+    _read_text,
+    click.option("--content", metavar="TEXT", help="Text of the page."),
+    click.option(
+        "--file",
+        type=InputPath("file", allow_dash=True),
+        metavar="FILE",
+        help="File with the text of the page; - for standard input.",
+    ),
+)
+
+
 WIKI = (
     click.option("--project", metavar="PATH", help="Wiki of this project."),
     click.option("--group", metavar="PATH", help="Wiki of this group."),
@@ -218,19 +222,17 @@ def _run_comments(connection: Connection, slug: str) -> None:
     service_command.show_records(connection, COMMENT_COLUMNS, comments, len(comments))
 
 
-@write(click.argument("title"), *TEXT, FORMAT, FRONT_MATTER, COMMIT)
+@write(click.argument("title"), TEXT, FORMAT, FRONT_MATTER, COMMIT)
 def _run_create(
     connection: Connection,
     title: str,
     *,
-    content: str | None,
-    file: Path | None,
+    text: str | None,
     page_format: str | None,
     front_matter_title: str | None,
     message: str | None,
 ) -> None:
     """Create a page; its slug is made from TITLE, directories included."""
-    text = _read_text(content, file)
     if text is None:
         raise UsageError(
             f"page {title} has no text",
@@ -252,7 +254,7 @@ def _run_create(
 @write(
     SLUG,
     click.option("--title", help="New title, with directories; renames the page."),
-    *TEXT,
+    TEXT,
     FORMAT,
     FRONT_MATTER,
     COMMIT,
@@ -267,16 +269,14 @@ def _run_edit(
     slug: str,
     *,
     title: str | None,
-    content: str | None,
-    file: Path | None,
+    text: str | None,
     page_format: str | None,
     front_matter_title: str | None,
     message: str | None,
     last_commit_sha: str | None,
 ) -> None:
     """Change the page SLUG; only the given fields change."""
-    new_text = _read_text(content, file)
-    if not any((title, page_format, front_matter_title)) and new_text is None:
+    if not any((title, page_format, front_matter_title)) and text is None:
         raise UsageError(
             f"no change is given for page {slug}",
             hint="add --content, --file, --title, --front-matter-title or --format",
@@ -284,13 +284,13 @@ def _run_edit(
 
     async def edit(wiki: Wiki) -> WikiPageRecord:
         page = await wiki.get_page(slug)
-        text = (page.content or "") if new_text is None else new_text
+        new_text = (page.content or "") if text is None else text
         if front_matter_title:
-            text = _without_title(page.slug, text)
+            new_text = _without_title(page.slug, new_text)
         return await wiki.edit_page(
             page.slug,
             title=page.slug if title is None else title,
-            content=text,
+            content=new_text,
             format=Format(page_format or page.format),
             message=message,
             front_matter_title=front_matter_title,

@@ -1,7 +1,6 @@
 """What a person decides of a workspace: approve, refuse, pause, resume, adopt, undo."""
 
 import asyncio
-from pathlib import Path
 
 import click
 
@@ -13,7 +12,7 @@ from wikisync.errors import ExitCode, UsageError, command_line
 from wikisync.folder.workspace import holder_of
 from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.workspace.attention import named_problem
-from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.deciding import note_decision
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.repairing import Undo, adopt_workspace, planned_adoptions
@@ -32,9 +31,11 @@ def decision_command(name: str, decision: Decision, text: str) -> click.Command:
     @options.token_option
     @click.pass_obj
     def command(
-        console: Console, start: Path, batch: str, credentials: Credentials
+        console: Console,
+        workspace: ConfiguredWorkspace,
+        batch: str,
+        credentials: Credentials,
     ) -> int:
-        workspace = find_workspace(start)
         holder = holder_of(workspace.private)
         with open_workspace(workspace, is_held=holder is None) as opened:
             section, held = _waiting_batch(opened, batch)
@@ -105,13 +106,14 @@ REASON_CHARS_MAX = 500
 @click.argument("reason", default="")
 @options.workspace_option
 @click.pass_obj
-def pause(console: Console, start: Path, wiki: str | None, reason: str) -> int:
+def pause(
+    console: Console, workspace: ConfiguredWorkspace, wiki: str | None, reason: str
+) -> int:
     """Pause WIKI until `resume`: it is not read, written or checked for deletions.
 
     WIKI is a folder of the workspace or a full path; the default is all wikis. A
     running watch applies the pause immediately.
     """
-    workspace = find_workspace(start)
     wanted = workspace.wikis([wiki] if wiki else [])
     reason = " ".join(reason.split())[:REASON_CHARS_MAX]
     with open_workspace(workspace, is_held=False) as opened:
@@ -128,9 +130,8 @@ def pause(console: Console, start: Path, wiki: str | None, reason: str) -> int:
 @click.argument("wiki", required=False)
 @options.workspace_option
 @click.pass_obj
-def resume(console: Console, start: Path, wiki: str | None) -> int:
+def resume(console: Console, workspace: ConfiguredWorkspace, wiki: str | None) -> int:
     """Resume the sync of WIKI, or of every paused wiki of the workspace."""
-    workspace = find_workspace(start)
     with open_workspace(workspace, is_held=False) as opened:
         for section in workspace.wikis([wiki] if wiki else []):
             known = opened.known(section)
@@ -152,7 +153,7 @@ def resume(console: Console, start: Path, wiki: str | None) -> int:
 @click.pass_obj
 def adopt(
     console: Console,
-    start: Path,
+    workspace: ConfiguredWorkspace,
     wikis: tuple[str, ...],
     credentials: Credentials,
     *,
@@ -171,7 +172,6 @@ def adopt(
     would do and asks for confirmation, unless --yes is given. WIKI limits which
     wikis may become others; the folders of all wikis are accepted.
     """
-    workspace = find_workspace(start)
     planning = planned_adoptions(workspace, workspace.wikis(wikis), credentials)
     adoptions = asyncio.run(planning)
     for one in adoptions:
@@ -198,7 +198,7 @@ def adopt(
 @click.pass_obj
 def undo(
     console: Console,
-    start: Path,
+    workspace: ConfiguredWorkspace,
     wiki: str | None,
     credentials: Credentials,
     *,
@@ -212,7 +212,6 @@ def undo(
     listed and not changed. The command shows what it would do and asks for
     confirmation, unless --yes is given. Run it again to undo the undo.
     """
-    workspace = find_workspace(start)
     given = workspace, wiki, credentials
     planned = asyncio.run(undo_sync(*given))
     if planned is None:

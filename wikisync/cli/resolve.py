@@ -54,7 +54,7 @@ CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 def command(
     console: Console,
     /,
-    start: Path,
+    workspace: configured.ConfiguredWorkspace,
     pages: tuple[str, ...],
     tool: str | None,
     credentials: Credentials,
@@ -71,7 +71,6 @@ def command(
     """
     flags = {"mine": mine, "wiki": wiki, "both": both, "edit": edit}
     way = _way(flags, tool)
-    workspace = configured.find_workspace(start)
     asked = [
         Asked(console, workspace, section, slug, credentials)
         for section, slug in _named(workspace, pages)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -54,7 +53,7 @@ LINE_CHARS_MAX = 60
 @click.pass_obj
 def command(
     console: Console,
-    start: Path,
+    workspace: configured.ConfiguredWorkspace,
     page: str | None,
     moment: str | None,
     revision: str | None,
@@ -80,7 +79,6 @@ def command(
     like '2026-11-21 14:30', or an age like 2h or 3d. It shows the pages and asks for
     confirmation, unless --yes is given.
     """
-    workspace = configured.find_workspace(start)
     if is_all or start_of:
         if not (is_all and start_of) or moment or conflict or revision:
             raise UsageError(

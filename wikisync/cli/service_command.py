@@ -135,7 +135,9 @@ url_option = click.option(
 """The option behind the first word of a ``ServiceCommand``."""
 
 
-_wiki_options = (
+selection_options = joined(
+    "selection",
+    Selection,
     click.option(
         "--project",
         "projects",
@@ -155,22 +157,20 @@ _wiki_options = (
         "is_all",
         help="With --group: all wikis below it. Alone: all wikis you can see.",
     ),
-)
-wiki_options = joined("selection", Selection, *_wiki_options)
-"""The options that name wikis of a service."""
-
-
-def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The service's URL, a token, and wikis, given to the command as ``selection``."""
-    excluded = click.option(
+    click.option(
         "--exclude",
         "excluded",
         multiple=True,
         metavar="PATH",
         help="Skip the wiki of PATH and the wikis below it; repeatable.",
-    )
-    wikis = joined("selection", Selection, *_wiki_options, excluded)
-    return decorated(command, [url_option, wikis, token_option])
+    ),
+)
+"""The options that name wikis of a service."""
+
+
+def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The service's URL, a token, and wikis, given to the command as ``selection``."""
+    return decorated(command, [url_option, selection_options, token_option])
 
 
 class Connection(Struct, frozen=True):

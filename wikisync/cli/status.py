@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from itertools import chain
-from pathlib import Path
 
 import click
 from msgspec import Struct
@@ -55,7 +54,7 @@ from wikisync.workspace.sync_run import Wanted, missing_from, unknown_of, wanted
 @click.pass_obj
 def status(
     console: Console,
-    start: Path,
+    workspace: configured.ConfiguredWorkspace,
     wikis: tuple[str, ...],
     credentials: Credentials,
     excluded: tuple[str, ...],
@@ -68,7 +67,7 @@ def status(
     command changes nothing and also works while `wikisync watch` runs. Without the
     service it uses the folders alone.
     """
-    workspace = configured.find_workspace(start).without(excluded)
+    workspace = workspace.without(excluded)
     chosen = workspace.wikis(wikis) if wikis else workspace.config.synced_wikis
     with read_workspace(workspace) as opened:
         found = asyncio.run(_scan(opened, chosen, credentials, offline=offline))
@@ -177,7 +176,7 @@ class Shown(Struct, frozen=True):
 @click.pass_obj
 def diff(
     console: Console,
-    start: Path,
+    workspace: configured.ConfiguredWorkspace,
     pages: tuple[str, ...],
     credentials: Credentials,
     *,
@@ -188,7 +187,6 @@ def diff(
     For a page that was edited on both sides, show what each side changed since the last
     sync.  PAGE is a page's file, FOLDER/SLUG, or a folder.
     """
-    workspace = configured.find_workspace(start)
     wanted = wanted_pages(workspace, pages)
     with read_workspace(workspace) as opened:
         on_wiki = None if base else _from_wiki(opened, wanted, credentials)
@@ -311,7 +309,7 @@ SHOWN_MAX = 100_000
 @click.pass_obj
 def log(
     console: Console,
-    start: Path,
+    workspace: configured.ConfiguredWorkspace,
     page: str | None,
     limit: int,
     credentials: Credentials,
@@ -322,7 +320,6 @@ def log(
 
     PAGE is a page's file, FOLDER/SLUG, or a folder.
     """
-    workspace = configured.find_workspace(start)
     with read_workspace(workspace) as opened:
         found: list[tuple[WikiSection, LogEntry]] = []
         whole = workspace.wiki_at(page) if page else None

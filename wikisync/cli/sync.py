@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from wikisync.errors import UsageError, WikisyncError, command_line
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import describe
 from wikisync.workspace import attention, sentences
-from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import Synced
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import SyncRequest, sync_workspace
@@ -51,7 +50,7 @@ def command(
     console: Console,
     /,
     pages: tuple[str, ...],
-    start: Path,
+    workspace: ConfiguredWorkspace,
     credentials: Credentials,
     excluded: tuple[str, ...],
     *,
@@ -74,7 +73,7 @@ def command(
             "--pull and --push cannot be used together",
             hint="omit both to sync in both directions",
         )
-    workspace = find_workspace(start).without(excluded)
+    workspace = workspace.without(excluded)
     run = asyncio.run(sync_workspace(workspace, pages, request, credentials))
     report_sync(console, run.wikis, run.problems, is_dry_run=request.is_dry_run)
     return run.exit_code

@@ -24,7 +24,7 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 
 
 @click.command(name="watch", epilog="Example: wikisync watch -C my-wikis --site")
-@options.workspace_option
+@options.start_option
 @options.joined(
     "request",
     WatchRequest,
@@ -77,7 +77,7 @@ def command(
     console: Console = ctx.obj
     if print_unit:
         workspace, words = find_workspace(start), _given_words(ctx)
-        publishes = given["has_site"] or workspace.config.site.publish
+        publishes = request.has_site or workspace.config.site.publish
         root, command = workspace.root, command_path()
         text = unit_text(root, command, words, is_system=system, publishes=publishes)
         console.result(text)

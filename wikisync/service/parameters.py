@@ -280,7 +280,7 @@ def paginate(
     *,
     url: str,
     parameters: Mapping[str, object],
-    counted_rows_max: int,
+    limits: Limits,
 ) -> tuple[Sequence[R], dict[str, str]]:
     """The rows of the window, and the headers with links; few rows are counted."""
     start = (window.page - 1) * window.per_page
@@ -288,7 +288,7 @@ def paginate(
     pages = max(1, -(-len(rows) // window.per_page))
     previous = window.page - 1 if window.page > 1 else None
     following = window.page + 1 if window.page < pages else None
-    is_counted = len(rows) <= counted_rows_max
+    is_counted = len(rows) <= limits.counted_rows_max
     links = {"prev": previous, "next": following, "first": 1}
     if is_counted:
         links["last"] = pages

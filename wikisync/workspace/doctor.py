@@ -171,8 +171,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
         # what guards a sync against it does not once a person said to go on
         is_empty = isinstance(error, Halted) or not folder.exists()
         if opened.is_adopting and is_empty:
-            sentence = "no pages here; the next sync downloads them again"
-            yield fine(f"{name}: {sentence}")
+            yield fine(f"{name}: no pages here; the next sync downloads them again")
         else:
             yield Finding.of(error, at=name)
         return
@@ -250,13 +249,13 @@ async def check_there(
         findings += [doubtful(f"{name}: {n.message}", n.hint) for n in notes]
         known = opened.known(wiki).memory.capabilities
         if formats := ", ".join(sorted(known.strips_front_matter_of)):
-            sentence = (
-                f"the service removes the front matter of {formats} pages; the file"
+            kept = f"of {formats} pages; the file here keeps it"
+            findings.append(
+                fine(f"{name}: the service removes the front matter {kept}")
             )
-            findings.append(fine(f"{name}: {sentence} here keeps it"))
         if not known.takes_empty:
-            sentence = "the service does not accept empty pages; they are held"
-            findings.append(fine(f"{name}: {sentence}"))
+            held = "the service does not accept empty pages; they are held"
+            findings.append(fine(f"{name}: {held}"))
         return findings
 
     wikis = opened.workspace.config.wikis

@@ -1,6 +1,7 @@
 """Reading projects: one, the lists of them, and who and what belongs to one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from aiohttp import web
@@ -93,23 +94,18 @@ async def answer_project(
 async def list_users(call: Call) -> web.Response:
     """``GET /projects/:id/users``: its members, inherited ones too."""
     values, _caller, project, window = await read_part(call)
-    found = await call.ask(
-        people.members,
-        project.id,
-        project.namespace.id,
-        str(values.get("search") or ""),
-    )
+    space, search = project.namespace.id, str(values.get("search") or "")
+    found = await call.ask(people.members, project.id, space, search)
     skipped = frozenset(values.get("skip_users") or ())
     users = [user for user, _level in found if user.id not in skipped]
-    return answer_part(call, users, window, lambda user: views.user_record(call, user))
+    return answer_part(call, users, window, partial(views.user_record, call))
 
 
 async def list_groups(call: Call) -> web.Response:
     """``GET /projects/:id/groups``: those above it, and shared ones when asked."""
     values, caller, project, window = await read_part(call)
-    groups = list(
-        await call.ask(people.ancestors, project.namespace.id, caller.user_id)
-    )
+    space = project.namespace.id
+    groups = [*await call.ask(people.ancestors, space, caller.user_id)]
     if values.get("with_shared"):
         least = int(values.get("shared_min_access_level") or 0)
         shares = await call.ask(people.shares, [project.id])
@@ -123,9 +119,7 @@ async def list_groups(call: Call) -> web.Response:
     wanted = [
         group for group in groups if group.id not in skipped and _matches(group, values)
     ]
-    return answer_part(
-        call, wanted, window, lambda one: views.project_group_view(call, one)
-    )
+    return answer_part(call, wanted, window, partial(views.project_group_view, call))
 
 
 async def list_share_locations(call: Call) -> web.Response:
@@ -148,9 +142,7 @@ async def list_share_locations(call: Call) -> web.Response:
         and group.membership(caller.user).is_member
         and (_matches(group, values) or _search(values) in group.full_path.lower())
     ]
-    return answer_part(
-        call, wanted, window, lambda one: views.project_group_view(call, one)
-    )
+    return answer_part(call, wanted, window, partial(views.project_group_view, call))
 
 
 async def list_starrers(call: Call) -> web.Response:
@@ -231,13 +223,7 @@ async def answer_list(call: Call, base: Base = "all", base_id: int = 0) -> web.R
             ids, url=url, parameters=shown, is_descending=query.is_descending
         )
     else:
-        part, headers = paginate(
-            ids,
-            window,
-            url=url,
-            parameters=shown,
-            counted_rows_max=limits.counted_rows_max,
-        )
+        part, headers = paginate(ids, window, url=url, parameters=shown, limits=limits)
     return await _answer_ids(call, caller, part, values, headers)
 
 
@@ -381,14 +367,8 @@ def answer_part(
     view: Callable[[T], object] = lambda row: row,
 ) -> web.Response:
     """One page of a list, each row as the view shows it."""
-    limits = call.service.limits
-    part, headers = paginate(
-        rows,
-        window,
-        url=call.service.url + call.request.path,
-        parameters=call.raw,
-        counted_rows_max=limits.counted_rows_max,
-    )
+    url, limits = call.service.url + call.request.path, call.service.limits
+    part, headers = paginate(rows, window, url=url, parameters=call.raw, limits=limits)
     return answers.json_answer([view(row) for row in part], headers=headers)
 
 
