@@ -106,6 +106,11 @@ def test_every_command_has_an_example_that_it_understands(
         (tmp_path / name).touch()
     for folder in ("vault", "my-wikis/handbook"):
         (tmp_path / folder).mkdir(parents=True)
+    for place in (tmp_path, tmp_path / "my-wikis"):
+        (place / "wikisync.toml").write_text(
+            '[service]\nurl = "https://gitlab.example.com"\n[[wiki]]\n'
+            'project = "docs/handbook"\nfolder = "handbook"\n'
+        )
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(DATABASE_VARIABLE, "postgresql://127.0.0.1/wikisync")
     for path, made in commands_below(cli, "wikisync"):
