@@ -70,6 +70,18 @@ async def test_each_spelling_of_a_word_finds_the_other(
             assert texts[number] in marks
 
 
+@pytest.mark.parametrize("query", ["token", "Reset", "tok", "RESET_token_9", "x token"])
+async def test_a_part_of_a_name_finds_it(
+    chromium: Browser, tmp_path: Path, query: str
+) -> None:
+    """People ask for what they remember of ``reset_token``."""
+    documents = [document("a.html", "x RESET_token_9 y"), document("b.html", "x z")]
+    async with visiting(chromium, write_search_site(tmp_path, documents)) as visit:
+        assert await hits_in(visit, query) == ["a.html"]
+        marks = await visit.page.locator("#siteHits p mark").all_inner_texts()
+    assert "RESET_token_9" in marks
+
+
 @pytest.mark.parametrize("is_typed", [False, True])
 async def test_an_umlaut_that_is_typed_with_an_e_is_found(
     chromium: Browser, tmp_path: Path, is_typed: bool

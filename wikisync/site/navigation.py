@@ -417,8 +417,7 @@ def _window_key(node: Node, start: int, share: int) -> bytes:
 def _closed_key(node: Node) -> bytes:
     listed = "" if node.url else node.children[0].listed
     shown = f"{node.title}\1{node.url}\1{bool(node.children)}\1{listed}"
-    digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest()
-    return digest[:KEY_BYTES]
+    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
 def _left_out(nodes: Sequence[Node]) -> LeftOut | None:

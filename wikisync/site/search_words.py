@@ -60,6 +60,7 @@ _ASCII_TABLE = "".join(
 )
 """Each character of ASCII in lower case, what is no part of a word as a space."""
 _NO_WORD = re.compile(r"\W")
+_PART = re.compile("[^_]{2,}")
 _COUNT_MAX = 255
 _LENGTH_STEPS = 13
 _WORDS_PER_STEP = 100
@@ -114,6 +115,10 @@ def scored_words(title: str, headings: str, text: str, slug: str) -> dict[str, s
     titled, named = count_words(title), count_words(name.replace("_", " "))
     for word in dict(titled) | dict(named):
         counts[word] += 1
+    # a name such as ``foo_bar`` is found by each of its parts, too
+    for word in [word for word in counts if "_" in word]:
+        for part in _PART.findall(word):
+            counts[part] += counts[word]
     try:
         numbers = bytes(counts.values())
     except ValueError:

@@ -31,8 +31,7 @@ def shortened(text: str, limit: int) -> str:
 def display_title(title: str, slug: Slug) -> str:
     """The page's title; the home's plain slug is written as the service shows it."""
     title = " ".join(title.split()) or slug
-    title = "Home" if title == slug == HOME else title
-    return shortened(title, PAGE_TITLE_CHARS_MAX)
+    return shortened("Home" if title == slug == HOME else title, PAGE_TITLE_CHARS_MAX)
 
 
 def folder_title(path: str) -> str:

@@ -67,8 +67,8 @@ const stemOf = (word) => {
 function places(line, words) {
 	const chars = words.filter((word) => pair.test(word)).join("");
 	return [...line.matchAll(RegExp(`${chars && `[${chars}]+|`}${others}\\p{M}])+`, "gu"))].flatMap(({ 0: part, index }) => {
-		const plain = fold(part);
-		const word = words.find((word) => plain[pair.test(word) ? "includes" : "startsWith"](word));
+		const plain = "_" + fold(part);
+		const word = words.find((word) => plain.includes(pair.test(word) ? word : "_" + word));
 		return word ? [[index, index + part.length, word]] : [];
 	});
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -42,8 +42,7 @@ class OneFile(Document):
         if file is None or (content := file.read()) is None:
             return None
         if file.size <= INLINE_BYTES_MAX:
-            coded = base64.b64encode(content).decode()
-            return f"data:{file_type(path)};base64,{coded}"
+            return f"data:{file_type(path)};base64,{b64encode(content).decode()}"
         name = f"{file.digest[:16]}-{file.path.rpartition('/')[2]}"
         if name not in self.left_beside:
             self._beside.mkdir(exist_ok=True)

@@ -290,8 +290,7 @@ def _layout(
     )
     attempts = Attempts(inputs.options.slow_pages_seconds)
     indexer = Indexer(cache, table, progress, inputs.options.markup, attempts)
-    folders = [wiki.source.folder for wiki in scanned]
-    return Layout(addresses, indexer, folders)
+    return Layout(addresses, indexer, [wiki.source.folder for wiki in scanned])
 
 
 def _theme(
