@@ -216,6 +216,17 @@ async def test_bad_front_matter_is_sent_and_told_once_for_a_change(
     assert waits.partition(": ")[2] in (await cloned.run("log")).out
 
 
+async def test_bad_front_matter_is_told_of_the_file_whatever_its_page_is_called(
+    cloned: Cloned,
+) -> None:
+    """The service calls the page ``My-Page``."""
+    for text in ("a", "b"):
+        cloned.write("My Page.md", f"---\ntitle: [{text}\n---\n")
+        told = (await cloned.run("sync")).err
+        assert told.startswith("handbook/My Page:2: invalid front matter: ")
+    assert "My-Page: sent as it is: line 2: " in (await cloned.run("status")).out
+
+
 async def test_of_many_pages_with_bad_front_matter_the_rest_is_counted(
     cloned: Cloned,
 ) -> None:

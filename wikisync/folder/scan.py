@@ -341,7 +341,7 @@ class _Scan:
             )
 
     def _hide(self, code: str, path: str, *, is_reported: bool = True) -> None:
-        """Note that a page may be where none was seen, unless a person ignores it."""
+        """Note that a page may be where none was seen; a person may ignore that."""
         self._found.hidden[path] = code
         if is_reported and not self._patterns.is_ignored(path):
             self._found.problems.append(_problem(code, path))

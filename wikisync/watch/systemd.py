@@ -88,6 +88,7 @@ def unit_text(
     for word in filter(_CONTROL.search, words):
         said = f"a unit file cannot name {word!r}: {why}"
         raise UsageError(said, hint="omit that option")
+    # what begins so is in one kind of unit alone
     ours, others = ("system:", "user:") if is_system else ("user:", "system:")
     lines = packaged_text(__package__, "unit.service").split("\n")
     wanted = [one.removeprefix(ours) for one in lines if not one.startswith(others)]

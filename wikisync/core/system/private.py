@@ -14,7 +14,7 @@ FILE_MODE = 0o600
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-"""Flags of a file that must not be there yet, under a link neither."""
+"""How a file is made: nothing has its name yet, and no link is followed."""
 _LOOK = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
