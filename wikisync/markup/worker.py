@@ -70,8 +70,7 @@ def serve(
             answers = [*made_of(sources, [job for _, job in numbered], make)]
             if is_spent(memory_bytes_max):
                 answers[-1] = Done(answers[-1].made, is_spent=True)
-            for answer in answers:
-                child.write_frame(target, msgspec.msgpack.encode(answer))
+            child.write_frame(target, *map(msgspec.msgpack.encode, answers))
             if answers[-1].is_spent:
                 break
 

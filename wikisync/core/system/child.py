@@ -22,9 +22,10 @@ READY = b'"ready"'
 """The first frame of every worker: it has loaded what it needs."""
 
 
-def write_frame(stream: IO[bytes], body: bytes) -> None:
-    """Send one frame; raises ``OSError`` where nobody reads any more."""
-    stream.write(LENGTH.pack(len(body)) + body)
+def write_frame(stream: IO[bytes], *bodies: bytes) -> None:
+    """Send frames, at once; raises ``OSError`` where nobody reads any more."""
+    for body in bodies:
+        stream.write(LENGTH.pack(len(body)) + body)
     stream.flush()
 
 
