@@ -6,12 +6,12 @@ for a site that changed only.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import chain, compress, islice, repeat
 from pathlib import Path
 
-import msgspec
+from msgspec.msgpack import encode
 from msgspec.structs import replace
 
 from wikisync.core.decoding import msgpack_decoder
@@ -253,13 +253,13 @@ class SiteWriting:
         self._stale.append(stale)
         now = {one.url: one for one in reports.search_keys([composer])}
         documents = tuple(now.get(one.url, one) for one in last.documents)
-        note = self._with_list(replace(last, documents=documents), number)
-        if not has_same_history:
-            note = self._with_history(note, composer)
-        self._last.put_wiki(name, msgspec.msgpack.encode(note), pages.items(), edited)
+        tags = [[one.tags for one in some] for some in (documents, last.documents)]
+        note = replace(last, documents=documents)
+        if has_same_history and tags[0] == tags[1]:
+            listed = _LISTED.decode(self._last.wiki_now(name))
+            note = replace(note, shown=listed.shown, listed=listed.listed)
         self._progress.advance(len(scanned.pages) - len(edited))
-        indexer.forget(number)
-        return note
+        return self._noted(note, composer, edited)
 
     def _indexed(
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote, inputs: bytes
@@ -318,30 +318,30 @@ class SiteWriting:
             tuple(wiki.linked),
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
         )
-        note = self._with_history(self._with_list(note, number), composer)
-        known = changed if before else None
-        self._last.put_wiki(name, msgspec.msgpack.encode(note), pages.items(), known)
-        indexer.forget(number)
-        return note
+        return self._noted(note, composer, changed if before else None)
 
-    def _with_list(self, note: reports.WikiNote, number: int) -> reports.WikiNote:
-        """The note of a wiki with what programs read of its pages as they are now."""
-        scanned, at = self._scanned[number], self._addresses[number]
-        wiki = agents.listed_pages(self._site.context, scanned, at, note.documents)
-        note = replace(note, digests=scanned.digests, around_texts=scanned.around_texts)
-        note = replace(note, summary=scanned.summary, state=self._states[number])
-        both = {"shown": wiki.shown, "listed": wiki.listed}
-        return replace(note, **both, listed_key=hash_of(wiki.shown, wiki.listed))
-
-    def _with_history(
-        self, note: reports.WikiNote, composer: WikiPages
+    def _noted(
+        self, note: reports.WikiNote, composer: WikiPages, changed: Set[Slug] | None
     ) -> reports.WikiNote:
-        """The note of a wiki with what is shown of its history."""
-        changes = list(generated.changed_pages(composer, self._translate))
-        packed, scanned = msgspec.msgpack.encode(changes), composer.wiki.scanned
+        """Note a wiki as it is now, with what programs read of it and its history."""
+        wiki, scanned = composer.wiki, composer.wiki.scanned
+        if not note.listed:
+            at, site = self._addresses[wiki.number], self._site.context
+            listed = agents.listed_pages(site, scanned, at, note.documents)
+            note = replace(note, shown=listed.shown, listed=listed.listed)
+            key = hash_of(digest_of(note.shown), digest_of(note.listed))
+            note = replace(note, listed_key=key)
+        if not note.changes or note.history != scanned.history:
+            items = list(generated.changed_pages(composer, self._translate))
+            note = replace(note, history=scanned.history, changes=encode(items))
         if scanned.uncounted:  # the next build counts them
-            return replace(note, inputs=b"", history=b"", changes=packed)
-        return replace(note, history=scanned.history, changes=packed)
+            note = replace(note, inputs=b"", history=b"")
+        note = replace(note, digests=scanned.digests, around_texts=scanned.around_texts)
+        note = replace(note, summary=scanned.summary, state=self._states[wiki.number])
+        name = scanned.source.owner.full_path
+        self._last.put_wiki(name, encode(note), wiki.pages.items(), changed)
+        self._indexer.forget(wiki.number)
+        return note
 
     def _composer_of(self, number: int, slugs: Collection[Slug] = ()) -> WikiPages:
         """What composes these pages of a wiki, at least."""
