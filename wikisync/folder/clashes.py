@@ -251,8 +251,7 @@ def probe_folding(folder: Path) -> Folding:
 def _is_found(folder: Path, made: str, asked: str) -> bool:
     path = folder / made
     with folder_errors("write in", folder):
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    os.close(descriptor)
+        path.touch(0o600, exist_ok=False)
     try:
         return (folder / asked).exists()
     finally:

@@ -299,15 +299,12 @@ def notes(status: WikiStatus) -> list[str]:
     found += [with_step(str(one), one.hint) for one in status.folder_notes]
     if status.has_other_folder:
         found.append(sentences.OTHER_FOLDER)
-    if status.unseen is not None:
-        found.append(
-            f"the wiki could not be checked ({status.unseen.message}); this status is"
-            f" based on the folder alone"
+    unseen = status.unseen
+    if unseen is not None or status.is_offline:
+        why = (
+            f"could not be checked ({unseen.message})" if unseen else "was not checked"
         )
-    elif status.is_offline:
-        found.append(
-            "the wiki was not checked; this status is based on the folder alone"
-        )
+        found.append(f"the wiki {why}; this status is based on the folder alone")
     if status.missing:
         names = ", ".join(status.missing[:3]) + (" ..." if status.missing[3:] else "")
         count = sentences.counted(len(status.missing), "attachment")
