@@ -157,6 +157,18 @@ def test_row_follows_its_folder(
     assert known == ({"y": "x"} if after == {"a": "y"} else {f: f for f in known})
 
 
+def test_rows_of_a_workspace_are_looked_for_once(state: State) -> None:
+    folders = {model.WikiOwner("project", name): name for name in ("a", "b", "c")}
+    state.follow_folders(folders)
+    numbers = [state.wiki(owner).number for owner in folders]
+    asked: list[str] = []
+    state._wikis.clear()
+    state._database._connection.set_trace_callback(asked.append)
+    state.follow_folders(folders)
+    assert [state.wiki(owner).number for owner in folders] == numbers
+    assert sum(one.startswith("SELECT") for one in asked) == 1
+
+
 # -- damage ------------------------------------------------------------------------
 
 

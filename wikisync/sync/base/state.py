@@ -129,6 +129,10 @@ class State:
             for owner, folder in folders.items()
         }
         if all(known.get(number) == key for key, number in wanted.items()):
+            for number, key in known.items():
+                if key in wanted:
+                    found = WikiState(self._database, number)
+                    self._wikis.setdefault(key[0], found)
             return
         with self._database.transaction() as connection:
             # a row that loses its wiki to another folder waits for its own folder
