@@ -340,6 +340,43 @@ async def test_page_without_a_title_is_named(imported: Import, tmp_path: Path) -
     assert [one[2] for one in lost] == ["a page without a title"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "said"),
+    [
+        ("obsidian", "gone", "there is no"),
+        ("obsidian", "a.md", "is not a folder"),
+        ("mediawiki", ".", "is not an XML dump"),
+    ],
+)
+async def test_source_of_another_kind_is_refused(
+    run_alone: Run, tmp_path: Path, kind: str, name: str, said: str
+) -> None:
+    source = write(tmp_path, {"a.md": "a\n"}) / name
+
+    ran = await run_alone("import", kind, source, tmp_path / "made")
+
+    assert (ran.code, said in ran.err) == (ExitCode.USAGE, True)
+    assert not (tmp_path / "made").exists()
+
+
+async def test_what_a_vault_cannot_carry_over_is_named(
+    imported: Import, tmp_path: Path
+) -> None:
+    pages = {"tags.md": "---\ntags: [a]\n---\n#b\n", "open.md": "a\n%% b\n"}
+    vault = write(tmp_path / "vault", pages)
+    (vault / "bytes.md").write_bytes(b"\xff\xfe\x00")
+
+    code, files, lost = await imported("obsidian", vault)
+
+    assert (code, files.keys()) == (ExitCode.HELD, {"tags.md", "open.md"})
+    assert files["open.md"].endswith("-->\n")
+    assert sorted(what for _, _, what in lost) == [
+        "a comment without an end",
+        "tag #b is only in the text",
+        "the page is not UTF-8 text",
+    ]
+
+
 async def test_damaged_dump_is_told(run_alone: Run, tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(random.Random(1).randbytes(5000).hex().encode()))
     packed[20:60] = bytes(40)

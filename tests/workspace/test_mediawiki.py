@@ -48,6 +48,10 @@ def converted(source: str) -> Converted:
             "**T**\n\n| A | B |\n| --- | --- |\n| 1 | [q](p) |\n| b<br>more |  |\n",
         ),
         ("{|\n| 1\n|}\n", "|  |\n| --- |\n| 1 |\n"),
+        (
+            "<gallery>\nFile:a.png|one\nb.png\n</gallery>",
+            "[one](File:a.png)\n\n[File:b.png](File:b.png)\n",
+        ),
     ],
 )
 def test_common_markup_becomes_markdown(source: str, text: str) -> None:

@@ -69,11 +69,8 @@ async def create_group(call: Call) -> web.Response:
 
 
 def _group_problems(values: Mapping[str, Any], parent: Group | None) -> Problems:
-    found = {
-        name: texts
-        for name, texts in path_problems(values["path"]).items()
-        if name == "path"
-    }
+    texts = path_problems(values["path"]).get("path")
+    found: Problems = {"path": texts} if texts else {}
     if not values["name"].strip():
         found["name"] = ["can't be blank"]
     visibility: Visibility = values.get("visibility") or "private"

@@ -135,12 +135,9 @@ async def import_members(call: Call) -> web.Response:
             raise answers.forbidden("Project")
     if target.is_archived:
         raise answers.forbidden()
-    level_max = (
-        AccessLevel.OWNER
-        if own.is_admin
-        else AccessLevel(min(own.level, AccessLevel.OWNER))
-    )
-    await call.ask(people.import_members, source.id, target.id, int(level_max))
+    own_level = AccessLevel.OWNER if own.is_admin else own.level
+    level_max = min(own_level, int(AccessLevel.OWNER))
+    await call.ask(people.import_members, source.id, target.id, level_max)
     return answers.json_answer({"status": "success"}, status=201)
 
 
