@@ -8,7 +8,7 @@ import asyncio
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -265,19 +265,14 @@ async def _add_owner(
     service: Service, entry: GroupEntry, author: User
 ) -> tuple[model.OwnerKind, int]:
     records = service.records
-    kind: model.OwnerKind
+    kind: model.OwnerKind = "group"
+    make: Callable[..., int] = Tables.add_group
     values = fields_of(entry, "name description visibility wiki_access_level")
     if isinstance(entry, ProjectEntry):
-        kind, values["description"] = "project", entry.description or None
+        kind, make = "project", Tables.add_project
+        values["description"] = entry.description or None
         values |= {"creator_id": author.id, "is_archived": entry.archived}
-        owner_id = await records.ask(
-            Tables.add_project, entry.path, update=True, **values
-        )
-    else:
-        kind = "group"
-        owner_id = await records.ask(
-            Tables.add_group, entry.path, update=True, **values
-        )
+    owner_id = await records.ask(make, entry.path, update=True, **values)
     for username, role in entry.members.items():
         user = await records.ask(Tables.user_named, username)
         assert user is not None, "the manifest names its members as users"
