@@ -246,6 +246,12 @@ def test_a_success_of_the_wrong_shape_is_named(body: bytes, message: str) -> Non
     assert URL in failed.value.message
 
 
+@pytest.mark.parametrize("content_type", [JSON, "text/html", ""])
+def test_a_success_without_a_body_is_empty(content_type: str) -> None:
+    with pytest.raises(ProtocolViolation, match="the answer is empty"):
+        exchange.decode(answer(200, b"", content_type), list[WikiPageRecord], LIST)
+
+
 @pytest.mark.parametrize("content_type", ["text/html", "text/plain", ""])
 def test_a_success_that_is_not_json_is_no_api(content_type: str) -> None:
     with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
@@ -276,8 +282,11 @@ def test_a_web_page_is_no_record_whatever_it_holds() -> None:
 @pytest.mark.parametrize("size", [1, 10, 15, 17, 18])
 def test_json_that_ends_early_is_cut(size: int) -> None:
     whole = b'[{"slug":"a/b \xc3\xa9"}]'
-    with pytest.raises(exchange.CutAnswer, match=f"truncated after {size} bytes"):
+    with pytest.raises(exchange.CutAnswer) as cut:
         exchange.decode(answer(200, whole[:size]), list[WikiPageRecord], LIST)
+    said = f"cannot {LIST.action}: the response was truncated after {size} bytes"
+    assert (cut.value.message, cut.value.status) == (said, 200)
+    assert cut.value.url == URL
 
 
 def test_unknown_keys_are_ignored_and_absent_ones_survive() -> None:
