@@ -75,6 +75,30 @@ async def test_only_an_answer_ends_a_limit(
     assert budget.note_refusal(GIT, None, time.now) == times * first
 
 
+async def test_a_cancelled_request_leaves_the_others_of_its_limit_a_turn(
+    time: FakeTime,
+) -> None:
+    """They waited for the one that was to be made alone after the pause."""
+    settings = ClientSettings(reads_max=1)
+    budget = budget_at(time.clock, sleep=time.sleep, settings=settings)
+    budget.note_refusal(READS_A, 5.0, time.now)
+
+    async def ask() -> None:
+        async with budget.turn(Request("GET", "/", READ)):
+            pass
+
+    held = Request("GET", "/", FILE, is_git=True)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group, budget.turn(held):
+        first = group.create_task(ask())
+        await asyncio.sleep(0)
+        assert time.slept == [5.0]
+        first.cancel()
+        group.create_task(ask())
+    assert first.cancelled()
+    assert budget.wait_of(READS_A) is None
+    assert budget.made == 2
+
+
 def test_end_that_was_asked_for_first_is_told_until_it_is_over(
     budget: Budget, time: FakeTime
 ) -> None:

@@ -185,6 +185,28 @@ async def test_the_same_question_is_asked_once(wired: Client, wire: Wire) -> Non
     assert await history.head() == head
     for _ in range(2):
         assert await history.follows(head, "cd" * 20) is False
+    asked, fetched = wire.requests
+    assert (fetched.method, fetched.target) == (
+        "POST",
+        "/docs/handbook.wiki.git/git-upload-pack",
+    )
+    # git's side of the service knows passwords only
+    assert fetched.headers["authorization"] == asked.headers["authorization"]
+    assert "private-token" not in fetched.headers
+
+
+async def test_a_limit_of_git_is_not_waited_for(
+    wired: Client, wire: Wire, time: FakeTime
+) -> None:
+    """The cycle goes on by texts alone."""
+    head = "ab" * 20
+    line = f"{head} HEAD\0filter agent=x\n"
+    wire.will(http(200, f"{len(line) + 4:04x}{line}0000".encode(), ADVERTISEMENT))
+    wire.will(http(429, Retry_After="30"))
+    history = WikiHistory(wired, OWNER)
+    assert await history.head() == head
+    assert await history.follows(head, "cd" * 20) is None
+    assert not time.slept
     assert len(wire.requests) == 2
 
 
