@@ -108,6 +108,11 @@ def address_of(target: str, page: model.Slug, fragment: str = "") -> str:
     return quote(target) + heading
 
 
+def columns(text: str) -> int:
+    """How wide a text is, with a tab to every fourth column."""
+    return len(text.expandtabs(4))
+
+
 def folded(name: str) -> str:
     """A name without what other programs do not distinguish."""
     return " ".join(name.replace("_", " ").replace("-", " ").split()).casefold()
@@ -127,9 +132,11 @@ MEDIA = PICTURES | SOUNDS | VIDEOS
 HOMES = ("home", "index", "readme")
 PLUGIN_FILES = frozenset({".canvas", ".base", ".excalidraw"})
 QUERIES = frozenset({"dataview", "dataviewjs", "query", "base", "tasks", "excalidraw"})
+CODE_INDENT = 4
 FENCE = re.compile(r"(?:\s|>)*(`{3,}|~{3,})[ \t]*([\w-]*)")
-ITEM = re.compile(r"(?:[ \t]|>)*(?:(?:[-*+]|\d{1,9}[.)])(?=\s)|\[\^[^\]\n]+\]:)")
-INDENTED = re.compile(r" {4}| {0,3}\t")
+ITEM = re.compile(
+    r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]{1,4}(?=\S)|(?=\s))|(\[\^[^\]\n]+\]:))"
+)
 # or a link whose text has code
 CODE = re.compile(r"(?<!\\)!?\[\[[^\[\]\n`]*`[^\[\]\n]*\]\]|(``[^\n]*?``|`[^`\n]*`)")
 # a vault has math and addresses too, in which == and %% are what they are
@@ -277,17 +284,24 @@ class _Notes:
         self._imported.lose(page.file, page.line, what)
 
     def _lines(self, page: _Page, text: str) -> Iterator[str]:
-        fence, is_code, is_item, is_behind_blank = "", False, False, True
+        fence, is_code, is_behind_blank = "", False, True
+        contents = [0]  # columns where those of the open list items begin
         lines = text.splitlines(keepends=True)
         for number, line in enumerate(lines, 1):
             page.line += 1
             behind = (lines[one] for one in range(number, len(lines)))
             page.behind = takewhile(str.strip, behind)
             if not fence and not page.is_comment and line.strip():
-                is_indented = INDENTED.match(line) is not None
-                is_code = is_indented and not is_item and (is_code or is_behind_blank)
-                if not is_indented and (ITEM.match(line) or is_behind_blank):
-                    is_item = ITEM.match(line) is not None
+                column = columns(line[: -len(line.lstrip(" \t"))])
+                item = ITEM.match(line)
+                while (item or is_behind_blank) and column < contents[-1]:
+                    contents.pop()
+                is_indented = column >= contents[-1] + CODE_INDENT
+                is_code = is_indented and (is_code or is_behind_blank)
+                if item and not is_code:
+                    behind_marker = columns(item[0].rstrip()) + 1
+                    content = max(behind_marker, columns(item[0]))
+                    contents.append(column + CODE_INDENT if item[1] else content)
             is_behind_blank = not line.strip()
             if is_code:
                 yield line
