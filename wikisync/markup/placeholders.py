@@ -67,11 +67,15 @@ class Filler:
 
     def text(self, text: str) -> str:
         """A text with its placeholders filled in; neither is HTML."""
-        return self._fill(IN_TEXT, text, self._plain)
+        return self._fill(
+            IN_TEXT, text, lambda found: self._values.get(found[1], found[0])
+        )
 
     def html(self, html: str) -> str:
         """Text as HTML writes it, with its placeholders filled in."""
-        return self._fill(IN_TEXT, html, self._html)
+        return self._fill(
+            IN_TEXT, html, lambda found: self._escaped.get(found[1], found[0])
+        )
 
     def url(self, url: str) -> str:
         """An address with its placeholders filled in, part by part."""
@@ -97,12 +101,6 @@ class Filler:
         filled, count = pattern.subn(value, text, count=self._left)
         self._left -= count
         return filled
-
-    def _plain(self, match: re.Match[str]) -> str:
-        return self._values.get(match[1], match[0])
-
-    def _html(self, match: re.Match[str]) -> str:
-        return self._escaped.get(match[1], match[0])
 
     def _encoded(self, match: re.Match[str]) -> str:
         name = match[1] or match[2]

@@ -377,20 +377,12 @@ def positions_of(href: str, source: str) -> list[int]:
     """Where an address stands between the signs that markup sets around one."""
     if not href:
         return []
-    for form in dict.fromkeys(spellings(href)):
+    # a source may write an address otherwise than its parser gives it
+    for form in dict.fromkeys((href, unquote(href), href.replace("&", "&amp;"))):
         positions = list(between_signs(form, source))
         if positions:
             return positions
     return []
-
-
-def spellings(href: str) -> Iterable[str]:
-    """How a source may write an address that a parser has given."""
-    yield href
-    if "%" in href:
-        yield unquote(href)
-    if "&" in href:
-        yield href.replace("&", "&amp;")
 
 
 def between_signs(form: str, source: str) -> Iterable[int]:

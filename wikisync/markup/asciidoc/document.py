@@ -164,19 +164,12 @@ ASCIIDOC3 = "asciidoc3"
 """The one engine that is not Asciidoctor; it holds no scripts."""
 
 
-class EngineKind(Struct, frozen=True):
-    """The module that an engine needs, and what to install for it."""
-
-    module: str
-    hint: str
-
-
-KINDS: Mapping[str, EngineKind] = {
-    "mini-racer": EngineKind("py_mini_racer", "install wikisync with its extra fast"),
-    "quickjs": EngineKind("quickjs", engine.REINSTALL_HINT),
-    ASCIIDOC3: EngineKind("asciidoc3", "install wikisync with its extra asciidoc3"),
+KINDS: Mapping[str, tuple[str, str]] = {
+    "mini-racer": ("py_mini_racer", "install wikisync with its extra fast"),
+    "quickjs": ("quickjs", engine.REINSTALL_HINT),
+    ASCIIDOC3: ("asciidoc3", "install wikisync with its extra asciidoc3"),
 }
-"""By name, best first."""
+"""Of each engine, best first, the module that it needs and what to install for it."""
 
 
 def choose_engine(
@@ -188,17 +181,16 @@ def choose_engine(
             if is_installed(known):
                 return choose_engine(known, limits)
         raise RenderError(
-            "no engine for asciidoc is installed", hint=KINDS["quickjs"].hint
+            "no engine for asciidoc is installed", hint=KINDS["quickjs"][1]
         )
     if name not in KINDS:
         raise RenderError(
             f"there is no asciidoc engine {name}",
             hint=f"use one of: auto, {', '.join(KINDS)}",
         )
+    _, hint = KINDS[name]
     if not is_installed(name):
-        raise RenderError(
-            f"the asciidoc engine {name} is not installed", hint=KINDS[name].hint
-        )
+        raise RenderError(f"the asciidoc engine {name} is not installed", hint=hint)
     program, arguments = HERE / ASCIIDOC3 / "worker.py", []
     if name != ASCIIDOC3:
         program = HERE / "worker.py"
@@ -213,12 +205,12 @@ def choose_engine(
     command = python_worker(
         program, arguments, memory_bytes_max=engine.PROCESS_BYTES_MAX
     )
-    return Engine(name, command, limits, hint=KINDS[name].hint)
+    return Engine(name, command, limits, hint=hint)
 
 
 def is_installed(name: str) -> bool:
     """Whether an engine can be expected to start."""
     try:
-        return importlib.util.find_spec(KINDS[name].module) is not None
+        return importlib.util.find_spec(KINDS[name][0]) is not None
     except (ImportError, ValueError):
         return False

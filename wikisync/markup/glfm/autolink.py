@@ -74,10 +74,8 @@ def bare_www(state: StateInline, silent: bool) -> bool:
     end = end_of_address(state, position, is_short=False)
     if end < 0:
         return False
-    if silent:
-        state.pos = end
-        return True
-    push_link(state, state.src[position:end], "http://")
+    if not silent:
+        push_link(state, state.src[position:end], "http://")
     state.pos = end
     return True
 

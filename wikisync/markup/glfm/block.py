@@ -30,6 +30,8 @@ STARTS: Mapping[str, str] = {
     "lone_pipe": "|",
 }
 """Rule name to the characters it can start with; an unnamed rule is always asked."""
+OTHER = "a"
+"""Stands for all characters that no named rule starts with."""
 JOINED = frozenset({"hr", "dl_close"})
 """Tokens that end blocks which a blank line behind them does not part from others."""
 KEEP_BLANKS = frozenset({"fence", "blockquote_close", "alert_close", "dl_close"})
@@ -40,60 +42,41 @@ NOTE_END = "footnote_reference_close"
 Rules = list[RuleFuncBlockType]
 
 
-class BlockRuler(Ruler[RuleFuncBlockType]):
-    """A ruler whose every chain is one rule that asks those that can apply."""
+def ask_by_start(ruler: Ruler[RuleFuncBlockType]) -> None:
+    """Make each chain of a ruler one rule that asks those that can apply."""
+    ruler.getRules("")  # compiles the chains of all rules
+    chains = ruler.__cache__ or {}
+    names = {rule.fn: rule.name for rule in ruler.__rules__}
+    for chain, rules in chains.items():
+        chains[chain] = [one_rule(rules, names)]
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._made: dict[str, Rules] = {}
-        self._made_of: object = None
 
-    def getRules(self, chainName: str = "") -> Rules:  # noqa: N802, N803 - overridden
-        """The chain as a list of one rule."""
-        if self.__cache__ is None or self.__cache__ is not self._made_of:
-            super().getRules(chainName)  # compiles the chains of all rules
-            self._made, self._made_of = {}, self.__cache__
-        made = self._made.get(chainName)
-        if made is None:
-            rules = super().getRules(chainName)
-            made = self._made[chainName] = [self._by_start(rules)]
-        return made
-
-    def _by_start(self, rules: Rules) -> RuleFuncBlockType:
-        names = {rule.fn: rule.name for rule in self.__rules__}
-        starts = [STARTS.get(names[rule]) for rule in rules]
-        others = tuple(
-            rule for rule, start in zip(rules, starts, strict=True) if start is None
+def one_rule(rules: Rules, names: Mapping[RuleFuncBlockType, str]) -> RuleFuncBlockType:
+    """A rule that asks those that can begin with a line's first character."""
+    starts = [STARTS.get(names[rule]) for rule in rules]
+    table = {
+        character: tuple(
+            rule
+            for rule, start in zip(rules, starts, strict=True)
+            if start is None or character in start
         )
-        table = {
-            character: tuple(
-                rule
-                for rule, start in zip(rules, starts, strict=True)
-                if start is None or character in start
-            )
-            for character in set().union(*filter(None, starts))
-        }
+        for character in set(OTHER).union(*filter(None, starts))
+    }
+    others = table[OTHER]
 
-        def ask(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
-            position = state.bMarks[line] + state.tShift[line]
-            first = state.src[position : position + 1]
-            for rule in table.get(first, others):
-                if rule(state, line, end_line, silent):
-                    return True
-            return False
+    def ask(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
+        position = state.bMarks[line] + state.tShift[line]
+        first = state.src[position : position + 1]
+        for rule in table.get(first, others):
+            if rule(state, line, end_line, silent):
+                return True
+        return False
 
-        return ask
+    return ask
 
 
 class GlfmBlock(ParserBlock):
-    """The library's block parser with that ruler."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        library_rules = self.ruler.__rules__
-        self.ruler = BlockRuler()
-        for rule in library_rules:
-            self.ruler.push(rule.name, rule.fn, {"alt": rule.alt})
+    """The library's block parser, where blank lines part blocks otherwise."""
 
     def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:  # noqa: N803
         """Make the tokens of all blocks between two lines.

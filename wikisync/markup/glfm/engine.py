@@ -20,7 +20,7 @@ from msgspec import Struct
 from wikisync.markup.context import MARKED_ESCAPES
 from wikisync.markup.glfm import inline, leaves
 from wikisync.markup.glfm.autolink import bare_email, bare_url, bare_www, bracketed
-from wikisync.markup.glfm.block import LAZY_SPACES, GlfmBlock
+from wikisync.markup.glfm.block import LAZY_SPACES, GlfmBlock, ask_by_start
 from wikisync.markup.glfm.footnote import RENDERED, definition, mention, move_to_end
 from wikisync.markup.glfm.lists import description, find_tasks, list_block, render_box
 from wikisync.markup.glfm.quotes import alert, blockquote, fenced_quote
@@ -215,7 +215,9 @@ def encode_url(url: str) -> str:
 @functools.cache
 def engine() -> MarkdownIt:
     """The configured engine: making one costs as much as a small page."""
-    return make_engine(GlfmBlock())
+    markdown = make_engine(GlfmBlock())
+    ask_by_start(markdown.block.ruler)
+    return markdown
 
 
 # The library's own rule is replaced by one of the same name. Emphasis, code and the

@@ -55,25 +55,22 @@ def take_lines(
 ) -> int:
     """Move the starts of the quote's lines behind their marks; the line behind it."""
     rules = state.md.block.ruler.getRules("blockquote")
-    is_empty = take_mark(state, start_line, saved)
-    line = start_line + 1
+    line, is_empty = start_line, False
     while line < end_line and not state.isEmpty(line):
-        is_inside = state.sCount[line] >= state.blkIndent
-        if is_inside and is_quoted(state, line):
-            is_empty = take_mark(state, line, saved)
+        marks = state.bMarks[line], state.tShift[line]
+        saved.append((*marks, state.sCount[line], state.bsCount[line]))
+        if state.sCount[line] >= state.blkIndent and is_quoted(state, line):
+            is_empty = take_mark(state, line)
         elif is_empty:
             break
         elif ends_text(state, line, end_line, rules):
             # no paragraph of the quote may take this line
             state.lineMax = line
-            saved.append(marks_of(state, line))
             state.sCount[line] -= state.blkIndent
             break
-        else:
-            saved.append(marks_of(state, line))
-            if state.sCount[line] >= 0:
-                # text, whatever it begins with
-                state.sCount[line] = -1 - state.base(state.sCount[line])
+        elif state.sCount[line] >= 0:
+            # text, whatever it begins with
+            state.sCount[line] = -1 - state.base(state.sCount[line])
         line += 1
     return line
 
@@ -85,9 +82,8 @@ def ends_text(state: StateBlock, line: int, end_line: int, rules: Rules) -> bool
     )
 
 
-def take_mark(state: GlfmState, line: int, saved: list[Marks]) -> bool:
+def take_mark(state: GlfmState, line: int) -> bool:
     """Let a line begin behind its mark and one space; whether nothing is left of it."""
-    saved.append(marks_of(state, line))
     source, end, column = state.src, state.eMarks[line], state.bsCount[line]
     position = state.bMarks[line] + state.tShift[line] + 1
     offset = state.sCount[line] + 1
@@ -106,16 +102,6 @@ def take_mark(state: GlfmState, line: int, saved: list[Marks]) -> bool:
     state.sCount[line] = offset - begin
     state.tShift[line] = position - state.bMarks[line]
     return position >= end
-
-
-def marks_of(state: GlfmState, line: int) -> Marks:
-    """Where a line begins, as it is given back behind the quote."""
-    return (
-        state.bMarks[line],
-        state.tShift[line],
-        state.sCount[line],
-        state.bsCount[line],
-    )
 
 
 ALERT = re.compile(

@@ -44,7 +44,7 @@ class Headline(Struct):
     level: int
     text: str
     keyword: str
-    tags: tuple[str, ...]
+    tags: frozenset[str]
     body: list[str]
 
 
@@ -158,9 +158,9 @@ def split_headlines(
 
 def read_headline(level: int, text: str, settings: Settings) -> Headline:
     """A headline's words: keyword, title and tags."""
-    tags: tuple[str, ...] = ()
+    tags: frozenset[str] = frozenset()
     if found := TAGS.search(f" {text}"):
-        tags = tuple(found[1].split(":"))
+        tags = frozenset(found[1].split(":"))
         text = f" {text}"[: found.start()]
     keyword, _, rest = text.strip().partition(" ")
     if keyword in settings.todo_words:
@@ -207,42 +207,28 @@ def exported(
 
     With select tags only their trees are, and the headlines above them.
     """
-    kept: list[Headline] = []
-    hidden_level: int | None = None
+    paths: list[list[Headline]] = []
+    path: list[Headline] = []
+    """A headline behind those around it."""
     for headline in headlines:
-        if hidden_level is not None and headline.level > hidden_level:
-            continue
-        hidden_level = None
-        is_comment = headline.text.partition(" ")[0] == "COMMENT"
-        if is_comment or settings.exclude_tags & set(headline.tags):
-            hidden_level = headline.level
-            continue
-        kept.append(headline)
-    if not any(settings.select_tags & set(headline.tags) for headline in kept):
-        yield from ((headline, True) for headline in kept)
-        return
-    yield from _selected(kept, settings.select_tags)
+        while path and path[-1].level >= headline.level:
+            path.pop()
+        path.append(headline)
+        if not any(is_hidden(one, settings) for one in path):
+            paths.append(path[:])
+    tags = settings.select_tags
+    chosen = [path for path in paths if any(tags & one.tags for one in path)] or paths
+    shown = {id(one) for path in chosen for one in path}
+    whole = {id(path[-1]) for path in chosen}
+    for *_, headline in paths:
+        if id(headline) in shown:
+            yield headline, id(headline) in whole
 
 
-def _selected(
-    headlines: Sequence[Headline], tags: frozenset[str]
-) -> Iterator[tuple[Headline, bool]]:
-    above: list[Headline] = []
-    inside: int | None = None
-    for headline in headlines:
-        if inside is not None and headline.level > inside:
-            yield headline, True
-            continue
-        inside = None
-        while above and above[-1].level >= headline.level:
-            above.pop()
-        if tags & set(headline.tags):
-            inside = headline.level
-            yield from ((upper, False) for upper in above)
-            above.clear()
-            yield headline, True
-        else:
-            above.append(headline)
+def is_hidden(headline: Headline, settings: Settings) -> bool:
+    """Whether a headline hides itself and all below it."""
+    is_comment = headline.text.partition(" ")[0] == "COMMENT"
+    return is_comment or not settings.exclude_tags.isdisjoint(headline.tags)
 
 
 class _Includes:
