@@ -56,6 +56,7 @@ REPEATED: Mapping[str, str] = {
     "definitions unfinished": '[a]: b "\n',
     "notes": "[^1] ",
     "notes defined": "[^a]: b\n",
+    "notes defined in items": "- [^a]:\n",
     "wiki links": "[[a|b]] ",
     "wiki links open": "[[a|",
     "spaced links": "[a](b c) ",

@@ -173,6 +173,13 @@ class GlfmState(StateBlock):
             return self.blkIndent
         return max((outer for outer in self.enclosing if outer <= count), default=0)
 
+    def begins_block(self, line: int, end_line: int) -> bool:
+        """Whether a line, if no quote has taken it, ends the paragraph above it."""
+        rules = self.md.block.ruler.getRules("blockquote")
+        return self.sCount[line] >= 0 and any(
+            rule(self, line, end_line, True) for rule in rules
+        )
+
     def spaces_before(self, line: int) -> str:
         """White space in front of a lazy line that no container takes, else nothing."""
         count = self.sCount[line]

@@ -80,6 +80,10 @@ def end_of_note(state: GlfmState, start_line: int, end_line: int) -> int:
         if state.isEmpty(line):
             if is_near and state.src[state.eMarks[line] - 1] != "\n":
                 return line
+        elif state.sCount[line] < state.blkIndent and state.begins_block(
+            line, end_line
+        ):
+            break
         elif is_near:
             position = state.bMarks[line] + state.tShift[line]
             is_next = DEFINITION.match(state.src, position, state.eMarks[line])

@@ -7,7 +7,7 @@ from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from wikisync.markup.glfm.block import GlfmState, Rules
+from wikisync.markup.glfm.block import GlfmState
 
 # To the service's parser a ``>`` that is indented by four is none, a line of text that
 # a quote around this one has taken is text here too, and tabs are counted from the
@@ -54,7 +54,6 @@ def take_lines(
     state: GlfmState, start_line: int, end_line: int, saved: list[Marks]
 ) -> int:
     """Move the starts of the quote's lines behind their marks; the line behind it."""
-    rules = state.md.block.ruler.getRules("blockquote")
     line, is_empty = start_line, False
     while line < end_line and not state.isEmpty(line):
         marks = state.bMarks[line], state.tShift[line]
@@ -63,7 +62,7 @@ def take_lines(
             is_empty = take_mark(state, line)
         elif is_empty:
             break
-        elif ends_text(state, line, end_line, rules):
+        elif state.begins_block(line, end_line):
             # no paragraph of the quote may take this line
             state.lineMax = line
             state.sCount[line] -= state.blkIndent
@@ -73,13 +72,6 @@ def take_lines(
             state.sCount[line] = -1 - state.base(state.sCount[line])
         line += 1
     return line
-
-
-def ends_text(state: StateBlock, line: int, end_line: int, rules: Rules) -> bool:
-    """Whether a block begins on a line that a quote around this one has not taken."""
-    return state.sCount[line] >= 0 and any(
-        rule(state, line, end_line, True) for rule in rules
-    )
 
 
 def take_mark(state: GlfmState, line: int) -> bool:
@@ -160,6 +152,7 @@ def fenced_quote(
     state: StateBlock, start_line: int, end_line: int, silent: bool
 ) -> bool:
     """A fenced quote or alert; without a closing fence it ends with its container."""
+    assert isinstance(state, GlfmState)
     if state.is_code_block(start_line):
         return False
     position = state.bMarks[start_line] + state.tShift[start_line]
@@ -216,14 +209,13 @@ def loosen_lists(tokens: list[Token]) -> None:
 
 
 def find_close(
-    state: StateBlock, line: int, end_line: int, width: int
+    state: GlfmState, line: int, end_line: int, width: int
 ) -> tuple[int, bool]:
     """Line of the closing fence, and whether it is one or the container's end."""
-    rules = state.md.block.ruler.getRules("blockquote")
     while line < end_line:
         is_outside = not state.isEmpty(line) and state.sCount[line] < state.blkIndent
         if is_outside and (
-            state.isEmpty(line - 1) or ends_text(state, line, end_line, rules)
+            state.isEmpty(line - 1) or state.begins_block(line, end_line)
         ):
             return line, False
         position = state.bMarks[line] + state.tShift[line]
