@@ -24,7 +24,7 @@ CONSTRUCTS = read_constructs()
 
 def skip_unless_installed(name: str) -> None:
     if not is_installed(name):
-        pytest.skip(f"the engine {name} is not installed: {KINDS[name].hint}")
+        pytest.skip(f"the engine {name} is not installed: {KINDS[name][1]}")
 
 
 def engine_named(name: str, limits: WorkerLimits = USUAL_LIMITS) -> Engine:
