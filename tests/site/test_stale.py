@@ -149,6 +149,60 @@ def test_wiki_that_is_as_it_was_is_not_loaded(
     assert pair.files() == pair.clean_build()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda studio: edit(studio, "docs/one/new.md", "# New\n\n[p](plan)\n"),
+        lambda studio: remove(studio, "docs/one/other.md"),
+        lambda studio: edit(studio, "docs/one/plan.rst", "Plan\n====\n"),
+    ],
+    ids=["comes", "goes", "twin"],
+)
+def test_wiki_whose_pages_name_no_other_one_is_not_loaded_for_a_page_that(
+    pair: Studio, change: Callable[[Studio], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair.add(
+        "-- home.md --\n# Three\n\n[no](https://other.example.com/x)\n", "docs/three"
+    )
+    pair.show_all()
+    pair.build()
+    loaded: set[str] = set()
+    stored = LastBuild._stored
+
+    def seen(last: LastBuild, wiki: str, *others: Any) -> dict[int, bytes]:
+        loaded.add(wiki)
+        return stored(last, wiki, *others)
+
+    monkeypatch.setattr(LastBuild, "_stored", seen)
+    change(pair)
+    pair.build()
+    assert {"docs/one"} <= loaded <= {"docs/one", "docs/two"}
+    assert pair.files() == pair.clean_build()
+
+
+def test_link_to_a_page_of_another_wiki_that_comes_or_goes_is_resolved_anew(
+    pair: Studio,
+) -> None:
+    """Also one that led to the service, and one that came by an edit."""
+    address = "https://gitlab.example.com/docs/one/-/wikis/new"
+    pair.add(f"-- home.md --\n[n]({address})\n-- plain.md --\nx\n", "docs/three")
+    pair.show_all()
+    pair.build()
+    edit(pair, "docs/three/plain.md", f"[n]({address})\n")
+    pair.build()
+    edit(pair, "docs/one/new.md", "# New\n")
+    pair.build()
+    for page in ("index", "plain"):
+        assert address not in pair.read(f"docs/three/-/wikis/{page}.html")
+    assert pair.files() == pair.clean_build()
+    edit(pair, "docs/three/home.md", "no more\n")
+    pair.build()
+    remove(pair, "docs/one/new.md")
+    pair.build()
+    assert address in pair.read("docs/three/-/wikis/plain.html")
+    assert pair.files() == pair.clean_build()
+
+
 def test_page_that_was_edited_in_the_site_is_composed(
     pair: Studio, composed: list[str]
 ) -> None:

@@ -9,7 +9,7 @@ of the text before, or those that follow from its name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -152,6 +152,14 @@ class IndexedWiki(Struct, frozen=True):
     def name(self) -> str:
         """Full path of its owner."""
         return self.scanned.source.owner.full_path
+
+    def made_from(self, inputs: Sequence[bytes]) -> bytes:
+        """Which of ``Indexer.inputs`` count; nothing where more can change it."""
+        if any(page.is_bound for page in self.pages.values()):
+            return b""
+        crosses = any(page.finished.site for page in self.pages.values())
+        # the links of comments are resolved when they are shown
+        return inputs[crosses or bool(self.scanned.source.comments)]
 
     @property
     def linked(self) -> list[str]:

@@ -106,6 +106,17 @@ class Indexer:
         self._right: defaultdict[int, dict[Slug, FinishedFacts]] = defaultdict(dict)
         """Facts whose lookups have the answers of this table, by wiki."""
 
+    def inputs(self, number: int, scanned: ScannedWiki, *around: object) -> list[bytes]:
+        """Hashes of what a wiki is made from but its files.
+
+        The first where no page names another wiki, whose pages may come and go; else
+        the second.
+        """
+        own = self.table.addresses[number]
+        links = own.names, sorted(own.left_out.items()), self._bases
+        key = hash_of(self.reading_key(scanned), *links, *around)
+        return [key, hash_of(key, self.table_key)]
+
     def index(
         self,
         number: int,

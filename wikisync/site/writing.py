@@ -95,9 +95,9 @@ class SiteWriting:
         for number in self._same:
             known = self._notes[number].summary
             scanned[number].__dict__.update(summary=known, beside=known.beside)
-        self._page_count = sum(wiki.summary.count for wiki in scanned)
         paths = [note.addresses for note in self._notes]
         self._addresses = site_addresses(scanned, options, kept, paths, self._same)
+        self._page_count = sum(wiki.summary.count for wiki in scanned)
         urls = [service_address(wiki.source) for wiki in scanned]
         beside = dict(chain.from_iterable(one.source.beside.items() for one in scanned))
         loose = [wiki.loose for wiki in scanned]
@@ -183,14 +183,10 @@ class SiteWriting:
 
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         note, self._notes[number] = self._notes[number], reports.NO_NOTE
-        inputs = hash_of(
-            self._indexer.reading_key(scanned),
-            self._indexer.table_key,
-            self._site.settings_key,
-            replace(self._site.contexts[number], changed=None),
-        )
+        context = replace(self._site.contexts[number], changed=None)
+        inputs = self._indexer.inputs(number, scanned, self._site.settings_key, context)
         is_as_it_was = (
-            note.inputs == inputs
+            note.inputs in inputs
             and (number in self._same or note.around_texts == scanned.around_texts)
             and not self._attempts.is_due(note.retry_at)
             and all(scanned.loose.is_as(*one) for one in self._looked_up[number])
@@ -262,7 +258,11 @@ class SiteWriting:
         return self._noted(note, composer, edited)
 
     def _indexed(
-        self, number: int, scanned: ScannedWiki, last: reports.WikiNote, inputs: bytes
+        self,
+        number: int,
+        scanned: ScannedWiki,
+        last: reports.WikiNote,
+        inputs: Sequence[bytes],
     ) -> reports.WikiNote:
         indexer, name = self._indexer, scanned.source.owner.full_path
         self._same.discard(number)
@@ -306,7 +306,7 @@ class SiteWriting:
         retries = [page.parsed.retry_at for page in pages.values()]
         note = reports.WikiNote(
             *(b"", b""),
-            b"" if any(page.is_bound for page in pages.values()) else inputs,
+            wiki.made_from(inputs),
             reading,
             table,
             frame,
