@@ -71,6 +71,8 @@ def site_addresses(
             source_extensions(wiki, options),
         )
         found.append(replace(addresses, left_out=wiki.left_out))
+        if len(scanned) > 1 and wiki.summary.count:
+            wiki.forget()  # but for the summary, until it is read
     return found
 
 
