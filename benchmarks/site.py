@@ -21,6 +21,7 @@ processor over the pages, both as logarithms: 1 is a line.
 from __future__ import annotations
 
 import argparse
+import gc
 import math
 import os
 import re
@@ -269,6 +270,7 @@ def build(wiki: str, work: str, engine: str) -> None:
     markup = MarkupOptions(engine="auto" if engine == "auto" else "markdown-it")
     options = SiteOptions("Handbook", markup=markup)
     build_site([source], Path(work, "site"), options, cache=Path(work, "cache"))
+    gc.freeze()  # as the command ends
 
 
 def is_leaf(path: Path) -> bool:

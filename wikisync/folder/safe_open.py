@@ -20,6 +20,8 @@ from wikisync.folder.attributes import inherit_owner
 
 CHUNK_BYTES = 1024 * 1024
 """How much of a file of any size goes through memory at once."""
+SMALL_BYTES = 32 * 1024
+"""What is read first: memory is taken for all that is asked for."""
 
 _MAKING_TRIES_MAX = 100
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -341,9 +343,11 @@ class Folders:
 def opened_file(folders: Folders, path: str) -> Iterator[int]:
     """A file below the folders' root; raises what ``open_file`` raises."""
     *parts, name = split_path(path)
-    parent = folders.open(parts, makes=False)
-    with closing(open_file(parent, name, path)) as descriptor:
+    descriptor = open_file(folders.open(parts, makes=False), name, path)
+    try:  # not ``closing``: there are many files
         yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -391,11 +395,14 @@ def _resolved(root: Path, path: str) -> str:
 
 def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:
     """The rest of an open file in pieces, for a file of any size."""
-    # a buffer is made for all that is asked for, also where the file is small
-    room = min(CHUNK_BYTES, max(os.fstat(descriptor).st_size + 1, 4096))
-    with folder_errors("read", path):
+    room = SMALL_BYTES
+    try:
         while chunk := os.read(descriptor, room):
             yield chunk
+            if len(chunk) == room:
+                room = CHUNK_BYTES
+    except OSError as exc:
+        raise folder_error("read", path, exc) from exc
 
 
 def read_all(descriptor: int, path: str) -> bytes:

@@ -63,11 +63,14 @@ def serve(
                     job.page,
                     job.options,
                     partial(include, number),
-                    PageClock(job.seconds_max),
+                    child.ProcessorTime(job.seconds_max),
                 )
                 for number, job in numbered
             ]
+            # an engine in a process of its own has as much time; markdown has none
+            before = page_seconds.set(first.seconds_max)
             answers = [*made_of(sources, [job for _, job in numbered], make)]
+            page_seconds.reset(before)
             if is_spent(memory_bytes_max):
                 answers[-1] = Done(answers[-1].made, is_spent=True)
             child.write_frame(target, *map(msgspec.msgpack.encode, answers))
@@ -92,22 +95,6 @@ def made_of(
         with source.clock:
             made = make(parsed, job.aim, source.page.content)
         yield Done(msgspec.Raw(msgspec.msgpack.encode(made)))
-
-
-class PageClock(child.ProcessorTime):
-    """The time of a page; an engine in a process of its own has as much."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(seconds)
-        self._seconds = seconds
-
-    def __enter__(self) -> None:
-        self._token = page_seconds.set(self._seconds)
-        super().__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        page_seconds.reset(self._token)
 
 
 def limit_memory(page_format: Format, memory_bytes_max: int | None) -> None:
