@@ -38,6 +38,13 @@ def test_links_of_headings_can_be_left_out() -> None:
     )
 
 
+def test_heading_in_a_link_has_none_to_itself() -> None:
+    """A link in a link would end it."""
+    page = render('<div><a href="https://a.example"><h3>A</h3> b</a></div>\n')
+    assert page.html.count("<a ") == 1
+    assert '<h3 id="a">A</h3> b</a>' in page.html
+
+
 def test_mark_of_a_footnote_is_no_part_of_a_heading() -> None:
     parsed = parse("# A[^1] b[^1] c\n\n[^1]: x\n")
     assert (parsed.toc[0].id, parsed.toc[0].text) == ("a-b-c", "A b c")

@@ -5,6 +5,7 @@ import unicodedata
 from urllib.parse import quote_plus, unquote, unquote_plus
 
 from wikisync.core.model import Format
+from wikisync.markup.filters.links import LINKS
 from wikisync.markup.links import page_id
 from wikisync.markup.placeholders import Filler
 from wikisync.markup.record import TocEntry
@@ -139,6 +140,7 @@ def rewrite_heading(draft: Draft, index: int, identity: str, text: str) -> None:
         and "anchor" in document.attributes(inside).get("class", "").split()
         for inside in range(index + 2, end, 2)
     )
+    has_link = has_link or document.is_within(index, LINKS)
     if draft.options.anchors and identity and not has_link:
         document.html[end] = (
             f'<a class="anchor" href="#{escape(identity)}"'

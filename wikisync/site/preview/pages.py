@@ -142,8 +142,7 @@ class Drafts:
         units = self._known[known].text.encode("utf-16-le", "surrogatepass")
         start, end = (2 * one for one in stay)
         new = text.encode("utf-16-le", "surrogatepass")
-        made = units[:start] + new + units[end:]
-        return made.decode("utf-16-le", "surrogatepass")
+        return (units[:start] + new + units[end:]).decode("utf-16-le", "surrogatepass")
 
     def note(self, page: Rendered) -> None:
         """Know a page that a window shows as a draft of its text."""

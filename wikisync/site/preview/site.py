@@ -501,8 +501,7 @@ class LiveSite:
         assert world is not None, "somebody asked for the wiki"
         assert found is not None, path
         addresses = world.layout.addresses[_number(world, wiki)]
-        known = addresses.pages.get(found[0])
-        return known or page_path(addresses.prefix, found[0])
+        return addresses.pages.get(found[0]) or page_path(addresses.prefix, found[0])
 
     def _read(self, world: World, path: str) -> World:
         """The site in which the page at an output path is read."""
