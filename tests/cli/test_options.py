@@ -13,7 +13,7 @@ from msgspec import Struct
 from tests.cli.test_main import commands_below
 from wikisync.cli.console import Console
 from wikisync.cli.main import cli
-from wikisync.cli.options import Joined, flag, joined
+from wikisync.cli.options import flag, joined
 
 COMMANDS = dict(commands_below(cli, "wikisync"))
 
@@ -70,12 +70,14 @@ def misfits_of(command: click.Command) -> list[str]:
     """The same from the options of a command to its function."""
     given = {str(one.name): type_of(one) for one in command.params if one.expose_value}
     run, found = command.callback, list[str]()
-    while isinstance(run, Joined):
-        found += misfits(run.make, {n: given.pop(n) for n in run.names})
-        made = get_type_hints(run.make).get("return", run.make)
-        given[run.name] = Any if made is dict else made
-        run = run.command
     assert run is not None
+    while run.__code__.co_qualname.startswith(f"{joined.__name__}.<locals>"):
+        held = inspect.getclosurevars(run).nonlocals
+        make, names = held["make"], held["names"]
+        found += misfits(make, {name: given.pop(name) for name in names})
+        made = get_type_hints(make).get("return", make)
+        given[held["name"]] = Any if made is dict else made
+        run = held["command"]
     return [*found, *misfits(run, given)]
 
 

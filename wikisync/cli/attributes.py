@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from wikisync.cli.options import InputPath, Joined, joined
+from wikisync.cli.options import InputPath, joined
 from wikisync.contract.parameters import Parameter, parameters_of
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint
@@ -43,7 +43,7 @@ class Role(click.ParamType[int]):
 
 def parameter_options(
     *endpoints: Endpoint, leave_out: str = ""
-) -> Callable[[Callable[..., Any]], Joined]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Options for all parameters that any of the endpoints takes, but old names.
 
     The command gets them as one mapping, ``given``, for ``read_values``.  The last one

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, update_wrapper
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -41,40 +41,27 @@ class InputPath(click.Path):
         return path
 
 
-class Joined:
-    """A command that gets some of its options as one value.
-
-    Each of these is a parameter, or field, of what makes the value; no type checker
-    sees that, but a test compares the names and types of both.
-    """
-
-    __click_params__: list[click.Parameter]
-
-    def __init__(
-        self,
-        command: Callable[..., Any],
-        name: str,
-        make: Callable[..., Any],
-        decorators: Sequence[Callable[..., Any]],
-    ) -> None:
-        before = len(getattr(command, "__click_params__", ()))
-        update_wrapper(self, command)
-        decorated(self, decorators)
-        self.command, self.name, self.make = command, name, make
-        options = self.__click_params__[before:]
-        self.names = [str(one.name) for one in options if one.expose_value]
-
-    def __call__(self, *words: Any, **values: Any) -> Any:
-        """Run the command."""
-        taken = {name: values.pop(name) for name in self.names}
-        return self.command(*words, **values, **{self.name: self.make(**taken)})
-
-
 def joined(
     name: str, make: Callable[..., Any], *options: Callable[..., Any]
-) -> Callable[[Callable[..., Any]], Joined]:
-    """Options that the command gets as the value ``name``, which ``make`` makes."""
-    return partial(Joined, name=name, make=make, decorators=options)
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Options that the command gets as the value ``name``, which ``make`` makes.
+
+    Each of them is a parameter, or field, of ``make``; no type checker sees that, but a
+    test compares the names and types of both.
+    """
+
+    def join(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def run(*words: Any, **values: Any) -> Any:
+            taken = {option: values.pop(option) for option in names}
+            return command(*words, **values, **{name: make(**taken)})
+
+        before = len(vars(run).get("__click_params__", ()))
+        made = vars(decorated(run, options))["__click_params__"][before:]
+        names = [str(one.name) for one in made if one.expose_value]
+        return run
+
+    return join
 
 
 def flag(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
