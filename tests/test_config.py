@@ -1,6 +1,8 @@
+import cProfile
 import json
 import re
 import tomllib
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
@@ -10,7 +12,13 @@ from hypothesis import strategies as st
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
-from wikisync.config.reading import load_config, parse_config, render_config
+from wikisync.config.reading import (
+    check_folders,
+    load_config,
+    overlap,
+    parse_config,
+    render_config,
+)
 from wikisync.config.sections import (
     CheckSection,
     Config,
@@ -204,6 +212,44 @@ def test_all_mistakes_are_told_at_once_with_the_places_they_have() -> None:
         "preview.port",
         "wiki[1].folder",
     ]
+
+
+FOLDERS = st.lists(st.sampled_from("ab"), min_size=1, max_size=3).map("/".join)
+
+
+@given(st.lists(FOLDERS, max_size=5), st.sampled_from(["site", "A/b", "b"]))
+def test_each_pair_of_folders_that_overlap_is_told(
+    folders: list[str], output: str
+) -> None:
+    wikis = {
+        f"wiki[{number}]": WikiSection("project", f"a/{number}", folder)
+        for number, folder in enumerate(folders)
+    }
+    problems: list[str] = []
+    check_folders(wikis, output, problems)
+    named = {"site.output": output}
+    named |= {f"{key}.folder": wiki.folder for key, wiki in wikis.items()}
+    assert sorted(
+        (line.partition(" = ")[0], line.partition(": overlaps ")[2].partition(",")[0])
+        for line in problems
+    ) == sorted(
+        (second, first)
+        for (first, one), (second, two) in combinations(named.items(), 2)
+        if overlap(one, two)
+    )
+
+
+def test_thousands_of_wikis_are_read_in_linear_time() -> None:
+    """Every command reads them: 8,600 wikis took 9 s of processor time."""
+
+    def calls_for(wikis: int) -> int:
+        text = "".join(f'[[wiki]]\nproject = "docs/w{n}"\n' for n in range(wikis))
+        profile = cProfile.Profile()
+        profile.runcall(parse_config, SERVICE + text, "wikisync.toml")
+        return sum(entry.callcount for entry in profile.getstats())
+
+    parse_config(SERVICE, "wikisync.toml")
+    assert calls_for(400) < 2.2 * calls_for(200)
 
 
 def test_text_that_is_not_toml_is_told_with_its_line() -> None:

@@ -7,10 +7,12 @@ import os
 import re
 import stat
 import tomllib
+from collections import defaultdict
 from collections.abc import Collection, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
-from typing import get_type_hints as hints_of
+from typing import get_type_hints as all_hints
 
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
@@ -34,11 +36,12 @@ from wikisync.config.sections import (
 )
 from wikisync.config.trust import refuse_foreign
 from wikisync.core.decoding import decode_text
-from wikisync.core.model import OwnerKind, WikiOwner
+from wikisync.core.model import OwnerKind, WikiOwner, folders_above
 from wikisync.core.packaged import packaged_text
 from wikisync.errors import ConfigError, lowered
 
 S = TypeVar("S", bound=Struct)
+hints_of = cache(all_hints)
 
 HIDDEN_NAME = r"(?i)tok|pass|secret|key|pat\b"
 HIDDEN_VALUE = r"gl[a-z]{2,8}-|[A-Za-z0-9_-]{20,}"
@@ -299,13 +302,23 @@ def check_folders(
         first = owners.setdefault(wiki.owner, key)
         if first != key:
             problems.append(f"{key}: {wiki.owner} is already {first}")
-        for other, folder in folders.items():
-            if overlap(folder, wiki.folder):
-                problems.append(
-                    f"{key}.folder = {_quoted(wiki.folder)}: overlaps {other}, give it"
-                    " another name"
-                )
         folders[f"{key}.folder"] = wiki.folder
+    # no pairs: a workspace can have thousands of wikis
+    taken, holding = (
+        defaultdict[str, list[str]](list),
+        defaultdict[str, list[str]](list),
+    )
+    for key, folder in folders.items():
+        own = folder.casefold()
+        others = [*taken[own], *holding[own]]
+        for above in folders_above(own):
+            others += taken[above]
+            holding[above].append(key)
+        taken[own].append(key)
+        problems += [
+            f"{key} = {_quoted(folder)}: overlaps {other}, give it another name"
+            for other in others
+        ]
 
 
 def overlap(one: str, two: str) -> bool:

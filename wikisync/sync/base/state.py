@@ -40,6 +40,8 @@ class State:
         self._database = database
         self._is_held = is_held
         self._wikis: dict[WikiOwner, WikiState] = {}
+        self._numbers: dict[WikiOwner, int] = {}
+        self._numbers_of: object = None
         self._notes: dict[str, str] = {}
         self._notes_of: object = None
         self.path = database.path
@@ -103,16 +105,17 @@ class State:
     def wiki(self, owner: WikiOwner) -> WikiState:
         """What is known of one wiki; its row is made when it is new."""
         if owner not in self._wikis:
-            key = owner.kind, owner.full_path
-            rows = self._database.rows(
-                "SELECT id FROM wiki WHERE kind = ? AND full_path = ?", *key
-            )
-            number = (
-                rows[0][0]
-                if rows
-                else self._insert("(kind, full_path) VALUES (?, ?)", *key)
-            )
-            self._wikis[owner] = WikiState(self._database, number)
+            # one query for all: there may be thousands, and each has a long row
+            if self._numbers_of != (stamp := self._database.stamp):
+                query = "SELECT kind, full_path, id FROM wiki ORDER BY id DESC"
+                rows = self._database.rows(query)
+                self._numbers = {WikiOwner(kind, path): n for kind, path, n in rows}
+                self._numbers_of = stamp
+            if owner not in self._numbers:
+                key = owner.kind, owner.full_path
+                number = self._insert("(kind, full_path) VALUES (?, ?)", *key)
+                self._numbers[owner] = number
+            self._wikis[owner] = WikiState(self._database, self._numbers[owner])
         return self._wikis[owner]
 
     def follow_folders(self, folders: Mapping[WikiOwner, str]) -> None:
@@ -129,10 +132,8 @@ class State:
             for owner, folder in folders.items()
         }
         if all(known.get(number) == key for key, number in wanted.items()):
-            for number, key in known.items():
-                if key in wanted:
-                    found = WikiState(self._database, number)
-                    self._wikis.setdefault(key[0], found)
+            self._numbers = {o: n for n, (o, _) in reversed(known.items())}
+            self._numbers_of = self._database.stamp
             return
         with self._database.transaction() as connection:
             # a row that loses its wiki to another folder waits for its own folder
@@ -151,6 +152,7 @@ class State:
                 [(n, o.kind, o.full_path, folder) for (o, folder), n in wanted.items()],
             )
         self._wikis.clear()
+        self._numbers_of = None
 
     def of_folder(self, folder: str) -> list[WikiState]:
         """What is known of the wiki of a folder, if there is any."""
@@ -174,6 +176,7 @@ class State:
                 )
             connection.execute("DELETE FROM wiki WHERE id = ?", (old,))
         del self._wikis[owner]
+        self._numbers_of = None
         return self.wiki(owner)
 
     def seen_writes(self) -> int:
