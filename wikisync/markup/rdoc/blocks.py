@@ -53,9 +53,14 @@ class Kind(Enum):
     NEWLINE = auto()
 
 
-LISTS = frozenset(
-    {Kind.BULLET, Kind.NUMBER, Kind.LOWER, Kind.UPPER, Kind.LABEL, Kind.NOTE}
-)
+LIST_TAGS = {
+    Kind.BULLET: ("<ul>", "</ul>"),
+    Kind.NUMBER: ("<ol>", "</ol>"),
+    Kind.LOWER: ('<ol type="a">', "</ol>"),
+    Kind.UPPER: ('<ol type="A">', "</ol>"),
+    Kind.LABEL: ("<dl>", "</dl>"),
+    Kind.NOTE: ("<dl>", "</dl>"),
+}
 
 
 class Token(Struct):
@@ -144,15 +149,6 @@ DEPTH_MAX = 80
 LEVELS_MAX = 6
 """Of headings; more marks are as many."""
 
-LIST_TAGS = {
-    Kind.BULLET: ("<ul>", "</ul>"),
-    Kind.NUMBER: ("<ol>", "</ol>"),
-    Kind.LOWER: ('<ol type="a">', "</ol>"),
-    Kind.UPPER: ('<ol type="A">', "</ol>"),
-    Kind.LABEL: ("<dl>", "</dl>"),
-    Kind.NOTE: ("<dl>", "</dl>"),
-}
-
 
 def to_html(source: str, _context: ParseContext) -> str:
     """HTML of an RDoc page, not yet safe; linear in the length of ``source``."""
@@ -202,7 +198,7 @@ class _Reader:
                 self.read_verbatim(indent)
             elif token.kind is Kind.TEXT or depth >= DEPTH_MAX:
                 self.read_paragraph(indent, depth)
-            elif token.kind in LISTS:
+            elif token.kind in LIST_TAGS:
                 self.read_list(indent, depth)
             elif token.kind is Kind.QUOTE:
                 self.read_quote(depth)
@@ -299,7 +295,7 @@ class _Reader:
         if is_alone and following is not None and following.column == margin:
             if following.kind is kind:
                 return
-            is_empty = following.kind in LISTS
+            is_empty = following.kind in LIST_TAGS
         if is_empty:
             self.html.append("<dd></dd>")
         else:

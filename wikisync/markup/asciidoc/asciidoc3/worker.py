@@ -230,27 +230,17 @@ class Program:
         section.gen_id = staticmethod(identify)
 
 
-class Resolver:
-    """Replaces directives by the texts that they include."""
-
-    def __init__(self, ask: child.Ask) -> None:
-        self._ask = ask
-
-    def expand(self, source: str, includer: str = "", depth: int = 0) -> str:
-        """A text with what it includes; a directive that is left would be refused."""
-        lines = []
-        for line in source.splitlines():
-            found = INCLUDE.match(line)
-            if found is None or found[1]:
-                lines.append(line)
-                continue
-            lines.append(self._included(found, includer, depth))
-        return "\n".join(lines)
-
-    def _included(self, found: re.Match[str], includer: str, depth: int) -> str:
+def expanded(source: str, ask: child.Ask, includer: str = "", depth: int = 0) -> str:
+    """A text with what it includes; a directive that is left would be refused."""
+    lines = []
+    for line in source.splitlines():
+        found = INCLUDE.match(line)
+        if found is None or found[1]:
+            lines.append(line)
+            continue
         target = found[2]
         options = dict(re.findall(r'(lines|tags?)="?([^",\]]*)"?', found[3]))
-        answer = self._ask(
+        answer = ask(
             {
                 "target": target,
                 "includer": includer,
@@ -261,11 +251,14 @@ class Resolver:
         )
         text = answer.get("text")
         if isinstance(text, str):
-            return self.expand(text, str(answer["path"]), depth + 1)
-        if "optional" in found[3]:
-            return ""
-        # Escaped, so that it is not read as a directive.
-        return f"*[ERROR: +++include::{target}[]+++ - unresolved directive]*"
+            lines.append(expanded(text, ask, str(answer["path"]), depth + 1))
+        elif "optional" in found[3]:
+            lines.append("")
+        else:
+            # Escaped, so that it is not read as a directive.
+            reason = f"+++include::{target}[]+++ - unresolved directive"
+            lines.append(f"*[ERROR: {reason}]*")
+    return "\n".join(lines)
 
 
 def harmless(source: str) -> str:
@@ -355,7 +348,7 @@ def render(program: Program, page: dict[str, Any], ask: child.Ask) -> str:
             INCLUDE.sub(r"link:\2[role=include]", line) for line in source.splitlines()
         )
     else:
-        source = Resolver(ask).expand(source)
+        source = expanded(source, ask)
     attributes = {
         "idprefix": page["attributes"].get("idprefix", "_"),
         "env": page["attributes"].get("env", ""),
