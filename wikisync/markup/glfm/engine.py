@@ -267,6 +267,7 @@ BLOCK = (
 )
 INLINE = (
     Rule("backticks", inline.code),
+    Rule("strikethrough", inline.struck),
     # the library's own still breaks lines
     Rule("escaped", inline.escaped, "before", "escape"),
     Rule("math_inline", inline.math_inline, "before", "escape"),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import isPunctChar, isWhiteSpace, unescapeAll
 from markdown_it.parser_inline import ParserInline, RuleFuncInlineType
-from markdown_it.rules_inline import StateInline, backtick
+from markdown_it.rules_inline import StateInline, backtick, strikethrough
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
@@ -37,6 +37,15 @@ def code(state: StateInline, silent: bool) -> bool:
     elif NO_END in state.backticks:
         state.backticks[length] = state.pos - length
     return True
+
+
+def struck(state: StateInline, silent: bool) -> bool:
+    """Tildes; their width keeps one between letters from ending what two begin."""
+    count = len(state.delimiters)
+    found = strikethrough.tokenize(state, silent)
+    for delimiter in state.delimiters[count:]:
+        delimiter.length = len(state.tokens[delimiter.token].content)
+    return found
 
 
 ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
