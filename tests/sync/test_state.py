@@ -189,6 +189,32 @@ def test_row_that_another_process_made_is_found(path: Path) -> None:
         assert one.wiki(other).number == made
 
 
+def test_what_is_remembered_of_thousands_of_wikis_is_read_once(state: State) -> None:
+    """Each wiki remembers where it was found, and read what all others do."""
+    asked: list[str] = []
+    state.remember("before", "1")
+    state._database._connection.set_trace_callback(asked.append)
+    for name in ("a", "b", "c"):
+        assert not state.recalled(name)
+        state.remember(name, name)
+    assert [state.recalled(name) for name in ("before", "a", "c")] == ["1", "a", "c"]
+    assert sum("FROM workspace" in statement for statement in asked) == 1
+
+
+def test_what_was_not_written_is_not_remembered(state: State) -> None:
+    state.remember("name", "old")
+    assert state.recalled("name") == "old"
+
+    def remember_in_vain() -> None:
+        with state._database.transaction():
+            state.remember("name", "new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        remember_in_vain()
+    assert state.recalled("name") == "old"
+
+
 # -- damage ------------------------------------------------------------------------
 
 

@@ -197,7 +197,8 @@ class State:
             connection.execute(
                 "INSERT OR REPLACE INTO workspace VALUES (?, ?)", (name, value)
             )
-        self._notes_of = None
+        # what undoes it gives the file another stamp
+        self._notes[name] = value
 
     def _insert(self, row: str, *values: object) -> int:
         with self._database.transaction() as connection:
