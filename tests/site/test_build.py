@@ -174,6 +174,17 @@ def test_sitemap_is_written_where_the_address_is_known(studio: Studio) -> None:
     )
 
 
+@pytest.mark.parametrize("path", ["über uns/", "%C3%BCber%20uns"])
+def test_address_of_the_site_is_written_encoded(studio: Studio, path: str) -> None:
+    studio.set(url=f"https://docs.example.com/{path}")
+    studio.start("-- home.md --\nx\n", visibility="public")
+    base = "https://docs.example.com/%C3%BCber%20uns/"
+    assert f"<loc>{base}</loc>" in studio.read("sitemap.xml")
+    assert f'rel="canonical" href="{base}"' in studio.read("index.html")
+    assert f"Sitemap: {base}sitemap.xml" in studio.read("robots.txt")
+    assert 'href="/%C3%BCber%20uns/index.html"' in studio.read("404.html")
+
+
 @pytest.mark.parametrize("visibility", ["public", "internal"])
 def test_sitemap_has_the_landing_page_where_all_may_see_it(
     studio: Studio, visibility: str

@@ -3,6 +3,7 @@
 import itertools
 import re
 
+import pytest
 from msgspec.structs import replace
 
 from tests.site.sites import Studio
@@ -77,16 +78,20 @@ def test_hostile_redirects_are_left_out_and_reported(studio: Studio) -> None:
     assert b"evil.example" not in site
 
 
-def test_web_servers_get_the_redirects_as_rules(studio: Studio) -> None:
+@pytest.mark.parametrize(("base", "written"), [("base", "base"), ("é d", "%C3%A9%20d")])
+def test_web_servers_get_the_redirects_as_rules(
+    studio: Studio, base: str, written: str
+) -> None:
+    """A rule has an address as it is sent, a key of nginx the one that it decoded."""
     studio.add('-- a "b" $1.md --\nx\n-- .gitlab/redirects.yml --\nold c: a "b" $1\n')
-    studio.set(url="https://docs.example.com/base")
+    studio.set(url=f"https://docs.example.com/{base}")
     studio.build()
-    new = "/base/a%20-b-%20%241.html"
+    new = f"/{written}/a%20-b-%20%241.html"
     assert studio.read("_redirects") == (
-        f"/base/old%20c.html {new} 301\n/base/old%20c {new} 301\n"
+        f"/{written}/old%20c.html {new} 301\n/{written}/old%20c {new} 301\n"
     )
     assert studio.read("-/redirects.map") == (
-        f'"/base/old c.html" "{new}";\n"/base/old c" "{new}";\n'
+        f'"/{base}/old c.html" "{new}";\n"/{base}/old c" "{new}";\n'
     )
 
 

@@ -7,6 +7,7 @@ import posixpath
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from urllib.parse import quote
 
 from msgspec.structs import replace
 
@@ -26,6 +27,7 @@ RIGHT_TO_LEFT = frozenset(
     [*("ar", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur"), "yi"]
 )
 """Languages whose usual script runs from right to left."""
+URL_MARKS = "/:%[]@!$&'()*+,;="
 _FROM_THE_RIGHT = ("R", "AL")
 
 
@@ -145,7 +147,7 @@ def site_context(
     named = sorted(map(_reference, wikis), key=lambda one: natural_path(one.full_path))
     return contexts.SiteContext(
         title=options.title,
-        url=options.url.rstrip("/") if options.url else None,
+        url=quote(options.url.rstrip("/"), safe=URL_MARKS) if options.url else None,
         lang=options.lang,
         dir="rtl" if options.lang.partition("-")[0] in RIGHT_TO_LEFT else "ltr",
         description=options.description,

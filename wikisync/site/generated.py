@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -335,7 +335,7 @@ def redirects(
         # a host that leaves out .html has both addresses
         for one in (old, old.removesuffix(".html")):
             rules.append(f"{base}/{quote(one)} {target} 301\n")
-            key = f"{base}/{one}".replace("\\", "\\\\").replace('"', '\\"')
+            key = f"{unquote(base)}/{one}".replace("\\", "\\\\").replace('"', '\\"')
             entries.append(f'"{key}" "{target}";\n')
     if rules:
         yield layout.REDIRECTS, "".join(rules)

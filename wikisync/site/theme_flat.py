@@ -301,8 +301,7 @@ class _Flattening(NodeTransformer):
         if not node.elif_:
             return self._visited(node.else_)
         first, *others = node.elif_
-        other = nodes.If(first.test, first.body, others, node.else_)
-        return self._visited([other])
+        return self._visited([nodes.If(first.test, first.body, others, node.else_)])
 
     def _visited(self, body: Iterable[nodes.Node]) -> list[nodes.Node]:
         return [one for part in body for one in _listed(self.visit(part))]

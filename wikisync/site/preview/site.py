@@ -256,8 +256,7 @@ class LiveSite:
         if self._world is None:
             return 0, 0
         total = len(self._world.layout.places)
-        left = len(self._world.unread) - len(self._ahead)
-        return total - left, total
+        return total - len(self._world.unread) + len(self._ahead), total
 
     def answer(self, path: str) -> Rendered | SourceFile | str:
         """What lies at an output path; where a file lies that is sent as it is.
