@@ -20,12 +20,22 @@ import msgspec
 
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Digest, LooseFile, PageState
-from wikisync.core.system import private
 from wikisync.core.system.file_status import UNKNOWN, FileStatus, is_settled, status_of
+from wikisync.core.system.private import (
+    make_private_folder,
+    read_private_file,
+    write_private_file,
+)
 from wikisync.core.version import __version__
 from wikisync.errors import FolderError
-from wikisync.folder import safe_open
 from wikisync.folder.ignore import IGNORE_FILE, UPLOADS, is_ignored_folder, locked_name
+from wikisync.folder.safe_open import (
+    Folders,
+    folder_error,
+    opened_file,
+    opened_root,
+    read_chunks,
+)
 
 BYTES_MAX = 256 * 1024 * 1024
 """A larger file is not ours."""
@@ -98,7 +108,7 @@ class FolderIndex:
             kept = _Kept(("", "", 0, 0), 0.0, {})
             with suppress(OSError, msgspec.MsgspecError):
                 if self._file is not None:
-                    made = memoryview(private.read_private_file(self._file, BYTES_MAX))
+                    made = memoryview(read_private_file(self._file, BYTES_MAX))
                     checksum, content = made[:SUM_BYTES], made[SUM_BYTES:]
                     if checksum == _sum(content):
                         found = _KEPT.decode(content)
@@ -108,19 +118,19 @@ class FolderIndex:
         return self._files
 
     def look(
-        self, folders: safe_open.Folders, path: str, listed: FileStatus | None = None
+        self, folders: Folders, path: str, listed: FileStatus | None = None
     ) -> IndexedFile | None:
         """What a file holds now; None for a folder, a link, or what cannot be read."""
         known = self.files.get(path)
         if known is not None and listed is not None and known.is_as(listed):
             return known
         try:
-            with safe_open.opened_file(folders, path) as descriptor:
+            with opened_file(folders, path) as descriptor:
                 status, now_ns = status_of(os.fstat(descriptor)), self._now_ns()
                 if known is not None and known.is_as(status):
                     return known
                 digest, size = hashlib.sha256(), 0
-                for chunk in safe_open.read_chunks(descriptor, path):
+                for chunk in read_chunks(descriptor, path):
                     digest.update(chunk)
                     size += len(chunk)
         except (OSError, FolderError):
@@ -138,10 +148,7 @@ class FolderIndex:
     ) -> dict[P, LooseFile]:
         """Those of some files that are there, as they are now."""
         found: dict[P, LooseFile] = {}
-        with (
-            safe_open.opened_root(self.root) as root,
-            safe_open.Folders(root) as folders,
-        ):
+        with opened_root(self.root) as root, Folders(root) as folders:
             for path in paths:
                 status = listed.get(path)
                 if status is None and path.startswith(f"{UPLOADS}/"):
@@ -186,7 +193,7 @@ class FolderIndex:
                 if way:
                     files[hash(way)] = hash(exc.errno)
                     continue
-                raise safe_open.folder_error("list", folder, exc) from exc
+                raise folder_error("list", folder, exc) from exc
             seed = hash(way)
             with entries:
                 for entry in entries:
@@ -220,9 +227,9 @@ class FolderIndex:
                 self._is_changed = False
                 kept = _Kept(self._place(), self.read_all_at, self.files)
                 content = msgspec.msgpack.encode(kept)
-                private.make_private_folder(self._file.parent)
+                make_private_folder(self._file.parent)
                 # in one step and without fsync: it ends with the machine
-                private.write_private_file(self._file, _sum(content) + content)
+                write_private_file(self._file, _sum(content) + content)
 
     def _place(self) -> tuple[str, str, int, int]:
         status, boot = self.root.stat(), ""

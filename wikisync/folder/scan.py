@@ -27,9 +27,15 @@ from wikisync.core.model import (
 from wikisync.core.system.file_status import FileStatus, is_dataless, status_of
 from wikisync.core.terminal import path_text
 from wikisync.errors import FolderError
-from wikisync.folder import ignore, naming, safe_open
+from wikisync.folder import ignore, safe_open
 from wikisync.folder.ignore import NO_PATTERNS, Patterns
 from wikisync.folder.index import IndexedFile
+from wikisync.folder.naming import (
+    attachment_path,
+    is_fetched,
+    page_of_conflict,
+    parse_path,
+)
 
 
 class ListedFile(NamedTuple):
@@ -261,9 +267,7 @@ class _Scan:
             for who, stem, is_sure in ignore.copiers(split[0]):
                 copy = copy_of_page(path, who)
                 # by their pages, for two names can differ in the form of Unicode alone
-                original = naming.parse_path(
-                    folder + slash + stem + name[len(split[0]) :]
-                )
+                original = parse_path(folder + slash + stem + name[len(split[0]) :])
                 if not stem or (is_sure and original in there):
                     self._found.copies[slug] = copy
                     break
@@ -297,7 +301,7 @@ class _Scan:
                     elif is_file:
                         self._see_other(path, entry)
                     else:
-                        is_page = naming.parse_path(path) is not None
+                        is_page = parse_path(path) is not None
                         self._hide("no-regular-file", path, is_reported=is_page)
         except OSError as exc:
             self._miss(folder, safe_open.folder_error("list", folder or ".", exc))
@@ -355,7 +359,7 @@ class _Scan:
             elif path != ignore.CONFIG_FILE:
                 self._loose.append(path)
             return
-        safe = naming.attachment_path(path)
+        safe = attachment_path(path)
         if safe is None:
             self._found.problems.append(_problem("attachment-name", path))
             return
@@ -363,7 +367,7 @@ class _Scan:
             self._found.attachments[safe] = status_of(entry.stat(follow_symlinks=False))
         except FileNotFoundError:
             return
-        if not naming.is_fetched(path):
+        if not is_fetched(path):
             self._leave_out(path, page_in_uploads)
 
     def _miss(self, folder: str, error: FolderError) -> None:
@@ -381,7 +385,7 @@ class _Scan:
 
 def _page_at(path: str) -> tuple[Slug, Format] | None:
     """As ``parse_path``; not by its cache, from which attachments would push pages."""
-    return None if path.startswith(ignore.UPLOADS + "/") else naming.parse_path(path)
+    return None if path.startswith(ignore.UPLOADS + "/") else parse_path(path)
 
 
 def _is_ignored(entry: os.DirEntry[str]) -> bool:
@@ -487,8 +491,8 @@ def ignored_page(path: str) -> Problem | None:
         )
     if name.startswith(".") or split[0].lower() == ignore.ATTENTION:
         return None
-    page = naming.page_of_conflict(path)
-    parsed = None if page is None else naming.parse_path(page)
+    page = page_of_conflict(path)
+    parsed = None if page is None else parse_path(page)
     # reported by page: whether its conflict is open, the reader of the scan knows
     return _left_out(
         STRAY_CONFLICT,
@@ -503,7 +507,7 @@ def ignored_page(path: str) -> Problem | None:
 
 def page_in_uploads(path: str) -> Problem | None:
     """What is said of a page's file in the folder of the attachments."""
-    if naming.is_fetched(path) or split_extension(path) is None:
+    if is_fetched(path) or split_extension(path) is None:
         return None
     return _left_out(
         "page-in-uploads",
