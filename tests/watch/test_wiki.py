@@ -361,6 +361,19 @@ async def test_commit_of_another_person_takes_a_scan_of_the_folder(
     assert await large.on_wiki("long") == "words \n" * 9_999
 
 
+async def test_page_that_somebody_names_is_read_once_whatever_git_says(
+    large: Large,
+) -> None:
+    """News may come before git has what they tell of."""
+    await large.wiki.cycle(ScanScope.WIKI)
+    for named in (["plan"], []):
+        large.proxy.asked.clear()
+        large.wiki.note(ScanScope.WIKI, named)
+        assert (await large.wiki.cycle(ScanScope.WIKI)).is_quiet
+        found = [one.path for one in large.proxy.asked if "/wikis/" in one.path]
+        assert [path.rpartition("/")[2].partition("?")[0] for path in found] == named
+
+
 async def test_scan_names_what_no_event_reported(
     large: Large, scans: list[str]
 ) -> None:
