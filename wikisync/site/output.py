@@ -129,7 +129,7 @@ class Output:
     def keep_parts(self, prefix: str) -> bool:
         """Take over all files of a wiki, if each is as the last build left it."""
         parts = self.known.parts & {prefix, HISTORY_FOLDER + prefix}
-        for part in parts if self.known is self._trusted else ():
+        for part in parts:
             files = self.known.unpacked(part)
             if _are_as_left(self._top, files):
                 self.kept[part] = len(files)

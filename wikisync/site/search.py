@@ -343,10 +343,10 @@ def _placed(
 ) -> dict[int, DocumentKey]:
     """Documents by their slots, in rising order."""
     by_url = {document.url: document for document in documents}
-    slots = {slot: document.url for slot, document in before.items()}
-    if by_url.keys() != set(slots.values()):
-        slots = assign_slots(by_url)
-    return {slot: by_url[url] for slot, url in slots.items()}
+    if len(by_url) == len(before):
+        with contextlib.suppress(KeyError):
+            return {slot: by_url[one.url] for slot, one in before.items()}
+    return {slot: by_url[url] for slot, url in assign_slots(by_url).items()}
 
 
 def assign_slots(urls: Iterable[str]) -> dict[int, str]:

@@ -54,7 +54,7 @@ def search_beside(
     """
     place, store = _SearchFolder(output, last), last.store
     if last.search or kept or len(documents) < DOCUMENTS_APART or usable_cores() == 1:
-        yield partial(place.update, last.search, [*documents, *kept], kept)
+        yield partial(place.update, [*documents, *kept], kept)
         return
     found = store.places("words", [key.key for key in documents])
     # a job is held until it is done; pickle would note each text of all documents
@@ -106,22 +106,24 @@ class _SearchFolder(search.IndexPlace):
 
     def __init__(self, output: Output, last: LastBuild) -> None:
         super().__init__(self._put)
-        self._store, self._site = last.store, last.site
+        self._last, self._store, self._site = last, last.store, last.site
         self._output = output
 
     def update(
         self,
-        noted: bytes,
         documents: Iterable[search.DocumentKey],
         kept: Mapping[search.DocumentKey, search.SearchDocument],
     ) -> bytes:
-        """Bring the index up to date, given what was noted of it; what to note now."""
+        """Bring the index up to date with what was noted of it; what to note now."""
 
         def load(key: search.DocumentKey) -> search.SearchDocument:
             body = partial(self._store.body, "words", key.key)
             return kept.get(key) or search.search_document(key, body())
 
+        # packed and unpacked it would be in memory twice
+        noted, self._last.search = self._last.search, b""
         before = _STATES.decode(noted) if noted else search.NO_INDEX
+        del noted
         state = search.IndexUpdate(before, documents, load, self).write()
         self.forget_others(
             {f"l-{key}.js" for key, one in state.terms.items() if one.is_cut}
