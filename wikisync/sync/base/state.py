@@ -124,9 +124,7 @@ class State:
         known = {number: (WikiOwner(kind, path), f) for number, kind, path, f in rows}
         ours = set(folders.values())
         of_folder = {folder: number for number, (_, folder) in known.items()}
-        of_owner = {
-            o: number for number, (o, folder) in known.items() if folder not in ours
-        }
+        of_owner = {o: number for number, (o, f) in known.items() if f not in ours}
         wanted = {
             (owner, folder): of_folder.get(folder, of_owner.get(owner))
             for owner, folder in folders.items()
@@ -137,14 +135,8 @@ class State:
             return
         with self._database.transaction() as connection:
             # a row that loses its wiki to another folder waits for its own folder
-            connection.executemany(
-                "UPDATE wiki SET full_path = '' WHERE id = ?",
-                [
-                    (n,)
-                    for n, (o, folder) in known.items()
-                    if o in folders or folder in ours
-                ],
-            )
+            freed = [(n,) for n, (o, f) in known.items() if o in folders or f in ours]
+            connection.executemany("UPDATE wiki SET full_path = '' WHERE id = ?", freed)
             connection.executemany(
                 "INSERT INTO wiki (id, kind, full_path, folder) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind,"
@@ -194,9 +186,8 @@ class State:
     def remember(self, name: str, value: str) -> None:
         """Remember something of the workspace, not of one wiki."""
         with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO workspace VALUES (?, ?)", (name, value)
-            )
+            replace = "INSERT OR REPLACE INTO workspace VALUES (?, ?)"
+            connection.execute(replace, (name, value))
         # what undoes it gives the file another stamp
         self._notes[name] = value
 
