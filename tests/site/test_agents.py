@@ -112,6 +112,12 @@ def test_llms_txt_lists_the_sources_by_wiki(public: Studio) -> None:
     )
 
 
+def test_llms_txt_parts_its_wikis_with_a_line(public: Studio) -> None:
+    public.add("-- home.md --\nx\n", "docs/other", visibility="public")
+    public.build()
+    assert public.read("llms.txt").count("\n\n## ") == 2
+
+
 def test_llms_full_txt_holds_whole_pages_up_to_a_limit(
     public: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:

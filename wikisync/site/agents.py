@@ -96,7 +96,8 @@ def llms_text(site: SiteContext, wikis: Iterable[ListedWiki]) -> bytes:
     for page in chain.from_iterable(_LISTED.decode(one.listed) for one in wikis):
         if page.wiki != wiki:
             wiki = page.wiki
-            lines += [f"## {one_line(titles.get(wiki, wiki))}", ""]
+            title = one_line(titles.get(wiki, wiki))
+            lines += ["", f"## {title}", ""] if lines[-1] else [f"## {title}", ""]
         name = one_line(page.title).replace("[", "(").replace("]", ")")
         lines.append(f"- [{name}]({page.source})")
     return "\n".join([*lines, ""]).encode("utf-8", "replace")
