@@ -32,10 +32,8 @@ STARTS: Mapping[str, str] = {
 """Rule name to the characters it can start with; an unnamed rule is always asked."""
 OTHER = "a"
 """Stands for all characters that no named rule starts with."""
-JOINED = frozenset({"hr", "dl_close"})
-"""Tokens that end blocks which a blank line behind them does not part from others."""
 KEEP_BLANKS = frozenset({"fence", "blockquote_close", "alert_close", "dl_close"})
-"""Those of blocks to which the blank lines at their end belong."""
+"""Tokens at the end of blocks to which the blank lines at their end belong."""
 LISTS = frozenset({"bullet_list_close", "ordered_list_close"})
 NOTE_END = "footnote_reference_close"
 
@@ -112,7 +110,8 @@ class GlfmBlock(ParserBlock):
                 is_kept = last in KEEP_BLANKS or (last in LISTS and not state.is_parted)
                 is_empty_note = last == NOTE_END and state.tokens[-2].nesting == 1
                 is_parted |= is_empty_note or (is_behind and not is_kept)
-                is_block = last not in JOINED
+                # the one behind a rule parts nothing
+                is_block = last != "hr"
             if line < endLine and state.isEmpty(line):
                 state.line = line = line + 1
                 is_next = line < endLine and state.isEmpty(line)
