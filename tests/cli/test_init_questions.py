@@ -174,6 +174,16 @@ async def test_group_that_is_named_is_asked_about_what_is_below(
     assert folders(workspace) == ["docs", "handbook"]
 
 
+async def test_exclude_alone_leaves_out_of_what_is_asked(
+    ask: Ask, handbook: EmbeddedService, workspace: Path
+) -> None:
+    await handbook.add_group("docs", {"home": "group"})
+    below = ("Include every wiki below docs?", "y")
+    words = ("--exclude", "docs/handbook")
+    await ask(("Wikis to sync", "docs"), below, FOLDER, MADE, words=words)
+    assert folders(workspace) == ["docs"]
+
+
 async def test_yes_asks_nothing(ask: Ask, workspace: Path) -> None:
     await ask(words=(*PROJECT, "--yes"))
     assert (workspace / "wikisync.toml").exists()

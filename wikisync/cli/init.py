@@ -276,15 +276,17 @@ def _plan(
         )
         given = questions.with_those_below(given) if questions else given
 
+    asked = questions if replace(given, excluded=()) == Selection() else None
+
     def wikis() -> tuple[list[WikiRights], list[Problem]]:
         chosen = given
-        if questions is not None and chosen == Selection():
-            chosen = questions.ask_wikis(service, token)
+        if asked is not None:
+            answer = asked.ask_wikis(service, token)
+            chosen = replace(answer, excluded=given.excluded)
         chosen.check()
         return asyncio.run(check_wikis(service, token, chosen, console.note))
 
-    is_asked = questions is not None and given == Selection()
-    rights, notes = questions.until(wikis) if questions and is_asked else wikis()
+    rights, notes = asked.until(wikis) if asked else wikis()
     folders = _folders(rights, answers.folders, questions)
     if not folders:
         raise errors.UsageError(
