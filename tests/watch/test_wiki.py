@@ -1,6 +1,7 @@
 """What a watch does for one wiki, by itself: the hints it asks for."""
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from wikisync.folder.pages import PageFolder
 from wikisync.folder.scan import ScannedFolder
 from wikisync.service.projects import tables as project_tables
 from wikisync.sync.run import cycle
+from wikisync.sync.run.parts import FolderMatch
 from wikisync.watch import report
 from wikisync.watch.triggers import RemoteHint
 from wikisync.watch.wiki import WatchedWiki
@@ -125,6 +127,30 @@ async def test_another_folder_is_taken_as_it_is_by_the_cycle_that_meets_it(
         again = wiki.synced.has_other_folder
     assert (met, again) == (True, False)
     assert (tmp_path / "handbook/home.md").read_text() == "one\n"
+
+
+async def test_absences_count_once_a_shared_or_copied_state_was_noted(
+    client: Client, tmp_path: Path
+) -> None:
+    """Also in the same run, which may be a watch of months."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    with watched(client, here, PROJECT) as wiki:
+        await wiki.cycle(ScanScope.EVERYTHING)
+    for source, root, match in (
+        (here, there, FolderMatch.ADOPTED),
+        (there, here, FolderMatch.SHARED),
+    ):
+        shutil.copytree(source, root, dirs_exist_ok=True)
+        with watched(client, root, PROJECT) as wiki:
+            matches = [wiki._opened.match_of(wiki.section)]
+            await wiki.cycle(ScanScope.EVERYTHING)
+            wiki._opened.note_adopted()
+            matches.append(wiki._opened.match_of(wiki.section))
+            emptied(root)
+            with pytest.raises(Halted, match="nothing was changed"):
+                await wiki.cycle(ScanScope.EVERYTHING)
+        assert matches == [match, FolderMatch.SAME]
 
 
 async def test_what_keeps_a_page_back_comes_with_the_next_step(
