@@ -38,6 +38,27 @@ async def copy(address: str, tmp_path: Path) -> Path:
     return await clone(address, tmp_path / "copy")
 
 
+async def test_who_may_not_push_is_told_so_and_who_may_not_see_is_not(
+    handbook: EmbeddedService,
+) -> None:
+    """Git shows these words to its user."""
+    tokens = [await handbook.add_user("reader"), await handbook.add_user("other")]
+    await handbook.add_member("docs/handbook", "reader", 20)
+    pushes = f"{WIKI_GIT}/info/refs?service=git-receive-pack"
+    said: list[tuple[int, str]] = []
+    async with aiohttp.ClientSession() as session:
+        for token in tokens:
+            address = with_token(handbook.url + pushes, token)
+            async with session.get(address) as answer:
+                said.append((answer.status, await answer.text()))
+    hidden = (
+        "The project you were looking for could not be found or you don't have"
+        " permission to view it.\n"
+    )
+    allowed = "You are not allowed to write to this wiki.\n"
+    assert said == [(403, allowed), (404, hidden)]
+
+
 # clone
 
 
