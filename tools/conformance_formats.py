@@ -260,7 +260,7 @@ def asciidoc(compare: ModuleType, folder: Path) -> None:
     constructs = read_constructs()
     for name in KINDS:
         if not is_installed(name):
-            print(f"asciidoc, {name}: not installed ({KINDS[name].hint})")
+            print(f"asciidoc, {name}: not installed ({KINDS[name][1]})")
             continue
         engine = choose_engine(name)
 

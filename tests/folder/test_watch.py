@@ -224,7 +224,7 @@ async def test_without_watches_folders_are_scanned_through_with_a_notice(
         assert await watcher.until(page) == {str(page)}
     assert [notice.code for notice in notices] == ["watch-limit"]
     assert notices[0].message == (
-        "OS file watch limit reached.; they are scanned instead, small ones every 2"
+        "OS file watch limit reached; they are scanned instead, small ones every 2"
         " seconds and large ones less often"
     )
     assert notices[0].hint == (

@@ -197,11 +197,12 @@ class _Watched:
             except FileNotFoundError:
                 pass  # gone since it was listed; the next walk reports it
             except (OSError, WatchfilesRustInternalError) as exc:
+                reason = str(getattr(exc, "strerror", None) or exc).rstrip(".")
                 problem = Problem(
                     NO_EVENTS,
                     "the watch on the folders",
-                    f"{getattr(exc, 'strerror', None) or exc}; they are scanned"
-                    " instead, small ones every 2 seconds and large ones less often",
+                    f"{reason}; they are scanned instead, small ones every 2 seconds"
+                    " and large ones less often",
                     "raise the limit: sysctl fs.inotify.max_user_watches=524288",
                 )
             else:
