@@ -70,17 +70,22 @@ class TocNode(Struct, frozen=True):
     children: tuple[TocNode, ...] = ()
 
 
-class WikiContext(Struct, frozen=True):
-    """``wiki``: the wiki of the page; also each of ``site.wikis``."""
+class WikiRef(Struct, frozen=True):
+    """One of ``site.wikis``: nothing in it changes with the pages."""
 
     title: str
     kind: str
     """``group`` or ``project``."""
     full_path: str
     url: str
-    web_url: str
     visibility: str
     description: str
+
+
+class WikiContext(WikiRef, frozen=True):
+    """``wiki``: the wiki of the page."""
+
+    web_url: str
     home: str
     """Same as ``url``."""
     page_count: int | None
@@ -95,17 +100,6 @@ class WikiContext(Struct, frozen=True):
     changes_url: str | None = None
     """The list of its changes, and below it their feed; None where none is known."""
     feed_url: str | None = None
-
-
-class WikiRef(Struct, frozen=True):
-    """One of ``site.wikis``: nothing in it changes with the pages."""
-
-    title: str
-    kind: str
-    full_path: str
-    url: str
-    visibility: str
-    description: str
 
 
 class SiteContext(Struct, frozen=True):
@@ -247,5 +241,5 @@ class GroupContext(Struct, frozen=True):
     title: str
     """Empty for the group that all wikis of the site lie in."""
     full_path: str
-    wikis: tuple[WikiContext | WikiRef, ...]
+    wikis: tuple[WikiRef, ...]
     groups: tuple[GroupContext, ...] = field(default=())

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from wikisync.core.model import Slug, split_extension
 from wikisync.core.version import __version__
@@ -190,17 +190,12 @@ def wiki_context(
     pages = scanned.summary if scanned and scanned.history else None
     if pages and pages.count:
         changes = layout.wiki_changes_path(wiki.owner, is_only=not wiki.prefix)
-    home = wiki.prefix + layout.INDEX_PAGE
+    reference = _reference(wiki)
     above = wiki.owner.full_path.split("/")[:-1]
     return contexts.WikiContext(
-        title=wiki.title,
-        kind=wiki.owner.kind,
-        full_path=wiki.owner.full_path,
-        url=home,
+        **asdict(reference),
         web_url=service_address(wiki) if wiki.web_url else "",
-        visibility=wiki.visibility,
-        description=wiki.description,
-        home=home,
+        home=reference.url,
         page_count=wiki.pages,
         all_url=wiki.prefix + layout.ALL_PAGE
         if wiki.apart
@@ -259,7 +254,7 @@ def natural_path(path: str) -> tuple[object, ...]:
 
 
 def group_tree(
-    wikis: Sequence[contexts.WikiContext | contexts.WikiRef], titles: Mapping[str, str]
+    wikis: Sequence[contexts.WikiRef], titles: Mapping[str, str]
 ) -> tuple[contexts.GroupContext, ...]:
     """Wikis below the groups of their paths, both sorted by title.
 
@@ -283,7 +278,7 @@ def _group_of(kind: str, path: str) -> str:
 class _Group:
     def __init__(self, name: str, path: str) -> None:
         self.name, self.path = name, path
-        self.wikis: list[contexts.WikiContext | contexts.WikiRef] = []
+        self.wikis: list[contexts.WikiRef] = []
         self.groups: dict[str, _Group] = {}
 
     def below(self, path: str) -> _Group:

@@ -23,6 +23,8 @@ from re import Match
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
+from msgspec import Struct
+
 from wikisync.core.model import Problem, Slug, folders_above
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.tokens import TAG, Document
@@ -55,34 +57,20 @@ _FRAGMENT_LINK = re.compile(' href="#([^"]*)"')
 _DIGITS = re.compile(r"(\d+)")
 
 
-class Node:
+class Node(Struct, eq=False):
     """One level of a slug: a page, a folder, or both."""
 
-    __slots__ = (
-        "_child_keys",
-        "_closed",
-        "children",
-        "first",
-        "index",
-        "parent",
-        "slug",
-        "title",
-        "tree",
-        "url",
-    )
-
-    def __init__(self, parent: Node | None, title: str, tree: Tree) -> None:
-        self.parent = parent
-        self.tree = tree
-        self.title = title
-        self.url: str | None = None
-        self.slug: Slug | None = None
-        self.children: list[Node] = []
-        self.index = 0
-        self.first = -1
-        """Position in the list of all pages where it and what is below it begins."""
-        self._closed: tuple[NavNode, ...] | None = None
-        self._child_keys: bytes | None = None
+    parent: Node | None
+    title: str
+    tree: Tree
+    url: str | None = None
+    slug: Slug | None = None
+    children: list[Node] = []
+    index: int = 0
+    first: int = -1
+    """Position in the list of all pages where it and what is below it begins."""
+    _closed: tuple[NavNode, ...] | None = None
+    _child_keys: bytes | None = None
 
     @property
     def listed(self) -> tuple[str, str]:
@@ -144,8 +132,7 @@ class Tree:
     ) -> None:
         """Take the titles and output paths of pages, home and list."""
         self._listed, self._urls = listed, urls
-        self.root = Node(None, title, self)
-        self.root.url = home
+        self.root = Node(None, title, self, home)
         self._by_path: dict[str, Node] = {"": self.root}
         for slug, page_title in titles.items():
             node = self._node(slug)

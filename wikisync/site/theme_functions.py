@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from wikisync.core.model import AttachmentPath, Format, Page, Slug
-from wikisync.site.addresses import NOT_FOUND_PAGE, relative_url
+from wikisync.core.model import Format, Page, Slug
+from wikisync.site.addresses import NO_ADDRESSES, NOT_FOUND_PAGE, relative_url
 
 if TYPE_CHECKING:
     from jinja2.runtime import Context
@@ -148,9 +148,11 @@ def theme_functions(theme: Texts) -> dict[str, Any]:
         from wikisync.markup.links import LinkIndex
         from wikisync.markup.page import parse_page
         from wikisync.markup.resolve import finish_page
+        from wikisync.site.crosslinks import PageUrls, WikiTable
 
+        urls = PageUrls("", 0, WikiTable(["/"], [NO_ADDRESSES]))
         parsed = parse_page(Page(Slug("text"), Format.MARKDOWN, text))
-        html = finish_page(parsed, LinkIndex((), ()), _NoUrls()).html
+        html = finish_page(parsed, LinkIndex((), ()), urls).html
         return Markup(html)  # noqa: S704 - sanitised by markup
 
     def inline_svg(name: str) -> Markup:
@@ -163,17 +165,6 @@ def theme_functions(theme: Texts) -> dict[str, Any]:
         "markdown": markdown,
         **_shared_functions(),
     }
-
-
-class _NoUrls:
-    def page(self, slug: Slug, fragment: str) -> str:
-        raise AssertionError(f"an empty index knows no page {slug}#{fragment}")
-
-    def attachment(self, path: AttachmentPath) -> str:
-        raise AssertionError(f"an empty index knows no attachment {path}")
-
-    def missing(self, target: str) -> str | None:  # noqa: ARG002 - the protocol's
-        return None
 
 
 def _link(context: Context, target: str, fragment: str = "") -> str:
