@@ -25,7 +25,6 @@ from wikisync.site.publish import (
     Published,
     make_linked_copy,
     publish,
-    publish_site,
     run_after,
     versions_folder,
 )
@@ -49,12 +48,14 @@ class Press:
         self.site = studio.site
 
     def publish(self, **how: Any) -> Published:
-        return publish_site(
-            self.studio.sources,
-            self.site,
-            self.studio.options,
-            cache=self.studio.root / "cache",
-            **how,
+        return asyncio.run(
+            publish(
+                self.studio.sources,
+                self.site,
+                self.studio.options,
+                cache=self.studio.root / "cache",
+                **how,
+            )
         )
 
     def write(self, text: str) -> None:

@@ -50,7 +50,6 @@ AFTER_REST_S = 1.0
 AFTER_LINES_MAX = 1000
 AFTER_LINE_CHARS_MAX = 500
 _CHUNK_BYTES = 8192
-_NEXT = "next"
 _PENDING = "after-pending"
 """Marks that the command has still to succeed for the version that is shown."""
 _DIGITS = 8
@@ -103,17 +102,32 @@ async def publish(
         SiteError: it cannot be built or put in place; the last good site stays.
         FolderError: the folder of a wiki cannot be read.
     """
-    published = await finish_in_thread(
-        publish_site,
-        wikis,
-        output,
-        options,
-        cache=cache,
-        keep=keep,
-        may_leave=may_leave,
-        progress=progress,
-        is_followed=after is not None,
-    )
+
+    def built() -> Published:
+        """Build a new version and put it in place at once, where anything changed."""
+        checked_sources(wikis, output, options)
+        place = _Place(output)
+        with place.held():
+            place.begin()
+            report = build_site(
+                wikis,
+                place.next,
+                options,
+                cache=cache,
+                may_leave=may_leave,
+                progress=progress,
+            )
+            is_new = not place.has_site or bool(report.written or report.removed)
+            problems: tuple[Problem, ...] = ()
+            if is_new:
+                if after is not None:  # also if the power goes
+                    (versions_folder(output) / _PENDING).touch()
+                problems = place.switch()
+                log.info("the site %s is a new version", output)
+            place.prune(keep)
+        return Published(report, is_new, problems)
+
+    published = await finish_in_thread(built)
     if bucket and (problem := await _sent(output, bucket)):
         return replace(published, problems=(*published.problems, problem))
     pending = versions_folder(output) / _PENDING
@@ -138,44 +152,6 @@ async def _sent(output: Path, url: str) -> Problem | None:
     return None
 
 
-def publish_site(
-    wikis: Sequence[WikiSource],
-    output: Path,
-    options: SiteOptions,
-    *,
-    cache: Path,
-    keep: int = KEEP_DEFAULT,
-    may_leave: MayLeave = nothing_may_leave,
-    progress: Progress | None = None,
-    is_followed: bool = False,
-) -> Published:
-    """Build a new version and put it in place at once, where anything changed.
-
-    ``is_followed`` leaves a mark that a command has to run.  Raises as ``publish``.
-    """
-    checked_sources(wikis, output, options)
-    place = _Place(output)
-    with place.held():
-        place.begin()
-        report = build_site(
-            wikis,
-            place.next,
-            options,
-            cache=cache,
-            may_leave=may_leave,
-            progress=progress,
-        )
-        is_new = not place.has_site or bool(report.written or report.removed)
-        problems: tuple[Problem, ...] = ()
-        if is_new:
-            if is_followed:  # also if the power goes
-                (versions_folder(output) / _PENDING).touch()
-            problems = place.switch()
-            log.info("the site %s is a new version", output)
-        place.prune(keep)
-    return Published(report, is_new, problems)
-
-
 def versions_folder(output: Path) -> Path:
     """Where the versions of a site lie: beside it, on the same disk."""
     return output.parent / f".{output.name}.versions"
@@ -185,7 +161,7 @@ class _Place:
     def __init__(self, output: Path) -> None:
         self._output = output
         self._versions = versions_folder(output)
-        self.next = self._versions / _NEXT
+        self.next = self._versions / "next"
         self.has_site = False
         """Whether there was a site when the next version was begun."""
         self._old = self._versions / "old"
