@@ -21,7 +21,7 @@ from wikisync.folder.ignore import IGNORE_FILE, is_ignored_folder
 from wikisync.folder.naming import parse_path
 from wikisync.folder.private import private_folder
 from wikisync.folder.safe_open import folder_error, make_folder, refused_write
-from wikisync.folder.swap import OWNERS, PERSONS, PRIVATE, write_atomically
+from wikisync.folder.swap import OWNERS, PRIVATE, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_network_disk
 from wikisync.workspace.configured import nearest_workspace
 from wikisync.workspace.rights import Service, WikiRights
@@ -123,7 +123,13 @@ def write_workspace(planned: Planned) -> None:
         new = [path for path in wanted if not path.exists()]
         new += [lock] if is_first else []
         try:
-            _write(planned)
+            for path in planned.written[:-1]:
+                folder, text = path.parent, PATTERNS.encode()
+                make_folder(folder)
+                # a wiki's folder may be on another disk
+                own = private_folder(folder, TEMPORARY_FOLDER, private=private)
+                write_atomically(folder, path.name, text, expected=None, temporary=own)
+            write_config(root, planned.config)
         except BaseException as exc:
             for path in new:
                 with suppress(OSError):
@@ -135,41 +141,19 @@ def write_workspace(planned: Planned) -> None:
             if isinstance(exc, OSError):
                 raise folder_error("write", str(exc.filename or root), exc) from exc
             raise
-    agree_to_new(root, planned.config)
-
-
-def agree_to_new(root: Path, config: Config) -> None:
-    """Agree to a configuration that the command line asked for."""
-    # where it cannot be kept, the next command says so and how to go on
-    with suppress(ConfigError):
-        agree(root, config)
 
 
 def write_config(root: Path, config: Config) -> None:
-    """Make a folder the workspace of a configuration from the command line."""
+    """Make a folder the workspace of a configuration that the command line asks for."""
     private = root / PRIVATE_FOLDER
     adopt(private)
-    temporary, text = private / TEMPORARY_FOLDER, render_config(config)
-    write_atomically(root, FILE_NAME, text.encode(), temporary=temporary, modes=OWNERS)
-    agree_to_new(root, config)
-
-
-def _write(planned: Planned) -> None:
-    private = planned.root / PRIVATE_FOLDER
-    adopt(private)
-    for path in planned.written:
-        make_folder(path.parent)
-        is_obeyed = path.name == FILE_NAME
-        text = planned.text if is_obeyed else PATTERNS
-        write_atomically(
-            path.parent,
-            path.name,
-            text.encode(),
-            expected=None,
-            # a wiki's folder may be on another disk
-            temporary=private_folder(path.parent, TEMPORARY_FOLDER, private=private),
-            modes=OWNERS if is_obeyed else PERSONS,
-        )
+    temporary, content = private / TEMPORARY_FOLDER, render_config(config).encode()
+    write_atomically(
+        root, FILE_NAME, content, expected=None, temporary=temporary, modes=OWNERS
+    )
+    # where it cannot be kept, the next command says so and how to go on
+    with suppress(ConfigError):
+        agree(root, config)
 
 
 # -- the token --------------------------------------------------------------------

@@ -108,8 +108,7 @@ async def check_addresses(
                     group.create_task(check(address))
     now = time.time()
     good = {one: now for one in new if asked[one] == Checked()}
-    times = known | good
-    content = msgspec.json.encode(times)
+    content = msgspec.json.encode(known | good)
     if len(content) <= CACHE_BYTES_MAX:
         private.make_private_folder(cache)
         private.write_private_file(cache / CACHE_FILE, content)

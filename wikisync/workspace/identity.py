@@ -53,11 +53,6 @@ class Located(KeptAsText, frozen=True):
         return 0 <= time.time() - self.at < seconds
 
 
-def id_in(remote_id: str) -> int | None:
-    """The id of the project or group; None of no wiki."""
-    return int(remote_id.rpartition(" ")[2]) if remote_id else None
-
-
 def is_same_path(one: str, other: str) -> bool:
     """Whether two paths name one project or group: the service ignores case."""
     return one.casefold() == other.casefold()
@@ -98,7 +93,8 @@ async def find_wiki(
     owner, known = section.owner, state.wiki(section.owner)
     bound, is_begun = known.memory.remote_id, known.is_begun
     is_here = bound.startswith(f"{client.address!s} {owner.kind} ")
-    wanted = id_in(bound) if is_begun and is_here else section.id
+    was = int(bound.rpartition(" ")[2]) if bound else None
+    wanted = was if is_begun and is_here else section.id
     by_id, at_path = await _both(client, section, wanted)
     there = at_path or by_id
     assert there is not None, "the request of a path raises where there is nothing"
@@ -122,7 +118,7 @@ async def find_wiki(
             )
         elif now != bound:
             what = (
-                f"at the last sync the {section.kind} had the id {id_in(bound)} at"
+                f"at the last sync the {section.kind} had the id {was} at"
                 f" {bound.partition(' ')[0]}; it is the same wiki as that with the id"
                 f" {there.id} at {there.service}"
             )
