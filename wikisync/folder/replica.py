@@ -289,12 +289,6 @@ class FolderReplica:
         except FileNotFoundError as exc:
             raise NotFound(f"no attachment {path} in {self.name}") from exc
 
-    def _remove_attachment(
-        self, path: AttachmentPath, expected: Digest, why: str
-    ) -> None:
-        with self._own.writer() as writer:
-            writer.remove(path, expected=expected, why=why)
-
     async def write_attachment(
         self,
         path: AttachmentPath,
@@ -322,7 +316,7 @@ class FolderReplica:
             if replaces is not None:
                 why = "the wiki has another one"
                 await finish_in_thread(stream.take_over)
-                await self._in_turn(self._remove_attachment, path, replaces, why)
+                await self._in_turn(self._own.remove, path, expected=replaces, why=why)
             await finish_in_thread(stream.finish)
         return LooseFile(path, Digest(digest.hexdigest()), size)
 
@@ -440,12 +434,9 @@ class ConflictFiles:
         if before is not None:
             self._own.trash.put(path, before, "the conflict changed")
         expected = None if before is None else digest_of(before)
-        with self._own.writer() as writer:
-            # a page that only its owner may read has such a conflict file
-            like = page if page and before is None else ""
-            (error,) = writer.write_many([FileWrite(path, content, expected, like)])
-        if error is not None:
-            raise error
+        # a page that only its owner may read has such a conflict file
+        like = page if page and before is None else ""
+        self._own.write(FileWrite(path, content, expected, like))
         return path
 
     def remove(self, slug: Slug, expected: Digest | None = None) -> None:
@@ -456,10 +447,8 @@ class ConflictFiles:
                 content = self._content(path)
             if content is not None:
                 _require(path, content, expected)
-                with self._own.writer() as writer:
-                    writer.remove(
-                        path, expected=digest_of(content), why="the conflict is over"
-                    )
+                found, why = digest_of(content), "the conflict is over"
+                self._own.remove(path, expected=found, why=why)
 
     def move(self, path: str, target: Slug) -> None:
         """Move a conflict file beside its page's new place, if that is free."""

@@ -131,6 +131,18 @@ class OwnFolders(Struct, frozen=True):
             self.root, temporary=self.temporary, limbo=self.limbo, trash=self.trash
         )
 
+    def write(self, write: FileWrite) -> None:
+        """Write one file, or raise what was wrong with it."""
+        with self.writer() as writer:
+            (error,) = writer.write_many([write])
+        if error is not None:
+            raise error
+
+    def remove(self, path: str, *, expected: Digest, why: str) -> None:
+        """Remove one file into the trash."""
+        with self.writer() as writer:
+            writer.remove(path, expected=expected, why=why)
+
 
 class FolderWriter:
     """Writes, moves and removes files below one folder: for one thread.

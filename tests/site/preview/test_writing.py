@@ -24,6 +24,7 @@ from tests.support.preview import (
 )
 from wikisync.core.model import Format
 from wikisync.errors import PreconditionFailed, SiteError
+from wikisync.folder.swap import OwnFolders
 from wikisync.site.preview import writing as preview_writing
 from wikisync.site.preview.server import running_preview
 from wikisync.site.preview.world import PreviewInputs
@@ -123,15 +124,15 @@ def test_a_save_that_comes_between_reading_and_writing_is_merged(
     wiki: WikiDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """vim saves after the comparison: the swap sees it, and the text is merged."""
-    write = WikiDesk._write
+    write = OwnFolders.write
     theirs = [PAGE.replace("First", "Their first")]
 
-    def race(desk: WikiDesk, *what: Any) -> None:
+    def race(own: OwnFolders, *what: Any) -> None:
         if theirs:
-            (desk.root / "guide.md").write_text(theirs.pop())
-        write(desk, *what)
+            (own.root / "guide.md").write_text(theirs.pop())
+        write(own, *what)
 
-    monkeypatch.setattr(WikiDesk, "_write", race)
+    monkeypatch.setattr(OwnFolders, "write", race)
     assert save(wiki, PAGE.replace("Last", "My last")).outcome == "merged"
     text = (wiki.root / "guide.md").read_text()
     assert "Their first" in text

@@ -169,7 +169,7 @@ class WikiDesk:
                     while len(self._replaced) > REPLACED_MAX:
                         del self._replaced[next(iter(self._replaced))]
                 try:
-                    self._write(path, new, expected)
+                    self._own().write(FileWrite(path, new, expected))
                 except PreconditionFailed:
                     continue
             outcome: Outcome = "saved" if merged.text == text else "merged"
@@ -208,7 +208,7 @@ class WikiDesk:
             PreconditionFailed: it is there.
             FolderError: it cannot be written.
         """
-        self._write(path, content, None)
+        self._own().write(FileWrite(path, content, None))
 
     def delete(self, path: str, text: str) -> None:
         """Move a page's file into the trash, if it still holds the text that was seen.
@@ -220,10 +220,8 @@ class WikiDesk:
         content = self._content(path)
         if content is None or _shown(content, path) != text:
             raise PreconditionFailed(f"{path} was changed in the meantime")
-        with self._own().writer() as writer:
-            writer.remove(
-                path, expected=model.digest_of(content), why="deleted by a person"
-            )
+        digest, why = model.digest_of(content), "deleted by a person"
+        self._own().remove(path, expected=digest, why=why)
 
     def restore(self, path: str) -> str:
         """Bring the page back that was removed last from a path; gives its path.
@@ -235,7 +233,8 @@ class WikiDesk:
         """
         if (entry := self._trashed(path)) is None:
             raise NotFound(f"the trash has no text of {path}")
-        self._write(entry.path, self._own().trash.read(entry), None)
+        own = self._own()
+        own.write(FileWrite(entry.path, own.trash.read(entry), None))
         return entry.path
 
     def has_trashed(self, path: str) -> bool:
@@ -276,19 +275,14 @@ class WikiDesk:
         content = self._content(path) or b""
         if digest_of_pieces(self.pieces(path)) != seen:
             raise PreconditionFailed(f"{path} was changed in the meantime")
-        self._write(path, encoded(text, content, path), model.digest_of(content))
+        new, expected = encoded(text, content, path), model.digest_of(content)
+        self._own().write(FileWrite(path, new, expected))
 
     def _content(self, path: str) -> bytes | None:
         try:
             return read_below(self.root, path, TEXT_BYTES_MAX)
         except FileNotFoundError:
             return None
-
-    def _write(self, path: str, content: bytes, expected: model.Digest | None) -> None:
-        with self._own().writer() as writer:
-            (error,) = writer.write_many([FileWrite(path, content, expected)])
-        if error is not None:
-            raise error
 
     def _own(self) -> OwnFolders:
         return OwnFolders.of(self.root, self._private)
