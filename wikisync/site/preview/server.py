@@ -257,16 +257,12 @@ class Preview:
         await follow_folders(self._site, settings, refresh, self._notice, look)
 
     async def _tell_late(self) -> None:
-        for file in await finish_in_thread(self._recover):
-            message = "a program saved another text than the preview"
-            self._notice(Problem("late", file, message, f"it is in the trash: {LATE}"))
-
-    def _recover(self) -> list[str]:
-        clashing: list[str] = []
+        message = "a program saved another text than the preview"
+        hint = f"it is in the trash: {LATE}"
         for folder in self._site.folders:
             with contextlib.suppress(WikisyncError):
-                clashing += self._desk(folder).recover()
-        return clashing
+                for file in await finish_in_thread(self._desk(folder).recover):
+                    self._notice(Problem("late", file, message, hint))
 
     async def _refresh(self, paths: frozenset[str] | None) -> None:
         await self._in_thread(self._site.refresh, paths)

@@ -229,15 +229,11 @@ def next_world(
     theme = _theme(inputs.options, last, changed)
     before = last if last is not None and last.inputs == inputs else None
     scanned = _scanned(inputs, before, changed, cache)
-    is_same_set = before is not None and all(
-        map(_has_same_names, before.scanned, scanned)
-    )
-    layout = (
-        before.layout
-        if before is not None and is_same_set
-        else _layout(inputs, scanned, cache, progress)
-    )
-    if before is not None and not is_same_set:
+    same = before
+    if before and not all(map(_has_same_names, before.scanned, scanned)):
+        same = None
+    layout = same.layout if same else _layout(inputs, scanned, cache, progress)
+    if before and not same:
         key, addresses = before.layout.indexer.table_key, before.layout.addresses
         for number, wiki in enumerate(before.wikis):
             known = [page for page in wiki.pages.values() if page.is_read]
@@ -247,7 +243,7 @@ def next_world(
     wikis = _indexed(layout.indexer, scanned, before, chosen)
     pages = [page for wiki in wikis for page in wiki.pages.values()]
     layout.indexer.sweep(len(pages), lambda: pages)
-    site = _site(before if is_same_set else None, inputs, theme, layout, wikis)
+    site = _site(same, inputs, theme, layout, wikis)
     conflicts = _conflict_files(scanned, before, changed)
     return World(inputs, theme, scanned, layout, wikis, site, conflicts)
 
@@ -394,14 +390,12 @@ def _site(
 
 def _has_same_frame(last: World, wikis: Sequence[IndexedWiki]) -> bool:
     """Whether all pages have the titles, and all wikis the sidebar, of before."""
-    for before, now in zip(last.wikis, wikis, strict=True):
-        for slug, page in now.pages.items():
-            old = before.pages[slug]
-            if page is not old and (
-                page.parsed.title != old.parsed.title or slug in now.scanned.beside
-            ):
-                return False
-    return True
+    return all(
+        page is (old := before.pages[slug])
+        or (page.parsed.title == old.parsed.title and slug not in now.scanned.beside)
+        for before, now in zip(last.wikis, wikis, strict=True)
+        for slug, page in now.pages.items()
+    )
 
 
 def _conflict_files(
