@@ -23,8 +23,8 @@ from tests.support.preview import WIKI, Desk
 from tests.support.service import embedded_service
 from wikisync.core.system import connections
 from wikisync.service.settings import Settings
-from wikisync.watch.listen import Listener
 from wikisync.watch.listen import listening as watch_listening
+from wikisync.watch.listen import watch_app
 from wikisync.watch.report import WatchReport
 
 HASTY = connections.ConnectionLimits(
@@ -270,8 +270,8 @@ async def test_listener_of_a_watch_listens_so(monkeypatch: pytest.MonkeyPatch) -
 
     # nothing of the watch is asked, for no request is whole
     report = WatchReport(cast("Any", None), (), cast("Any", None))
-    listener = Listener("secret", lambda *_: False, report)
-    async with watch_listening(listener.app(), "127.0.0.1:0") as url:
+    app = watch_app("secret", lambda *_: False, report)
+    async with watch_listening(app, "127.0.0.1:0") as url:
         ended = await send_half(url, HALF_REQUESTS["half a head"])
         body = b"POST /hook HTTP/1.1\r\nX-Gitlab-Token: secret\r\n" + HOST
         dripped = await drip(url, body + b"Content-Length: 1000\r\n\r\n", b"x", 0.05)

@@ -10,7 +10,7 @@ from typing import cast
 
 from tests.support.preview import Desk
 from tests.support.service import embedded_service
-from wikisync.watch.listen import Listener, listening
+from wikisync.watch.listen import listening, watch_app
 from wikisync.watch.report import WatchReport
 
 
@@ -34,6 +34,6 @@ async def a_listener(root: Path) -> AsyncIterator[tuple[str, str]]:
     del root
     # nothing that is sent here gets as far as the report
     report = cast(WatchReport, None)
-    listener = Listener("word", lambda *_: False, report)
-    async with listening(listener.app(), "127.0.0.1:0") as url:
+    app = watch_app("word", lambda *_: False, report)
+    async with listening(app, "127.0.0.1:0") as url:
         yield url, ""

@@ -35,6 +35,7 @@ from wikisync.watch.report import (
     status_line,
 )
 from wikisync.watch.run import QUIET_S, TO_REPLACE, Caller, PublishedSite
+from wikisync.workspace.attention import ATTENTION_FILE
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import Condition
 from wikisync.workspace.opening import Synced
@@ -116,16 +117,18 @@ def test_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def caller(tmp_path: Path, script: str) -> Caller:
-    return Caller(("sh", "-c", script), tmp_path, {"PATH": "/usr/bin:/bin"})
+    return Caller(("sh", "-c", script), tmp_path)
 
 
 async def test_person_is_called_once_for_each_change(tmp_path: Path) -> None:
     calls = caller(tmp_path, 'cat >> told; echo "$WIKISYNC_ATTENTION" >> told')
     for text in ("one\n", "one\n", "two\n", "", "two\n"):
-        await calls.call(text, tmp_path / "A.md")
+        await calls.call(text)
     told = (tmp_path / "told").read_text().splitlines()
     assert told == [
-        line for one in ("one", "two", "two") for line in (one, str(tmp_path / "A.md"))
+        line
+        for one in ("one", "two", "two")
+        for line in (one, str(tmp_path / ATTENTION_FILE))
     ]
 
 
@@ -135,22 +138,22 @@ async def test_command_that_hangs_is_ended_with_all_that_it_started(
     monkeypatch.setattr("wikisync.watch.run.CALL_S_MAX", 0.2)
     calls = caller(tmp_path, "sleep 60 & sleep 60")
     async with asyncio.timeout(5):
-        await calls.call("one\n", tmp_path / "A.md")
+        await calls.call("one\n")
 
 
 @pytest.mark.parametrize("script", ["exit 7", "exec <&-; exit 0"])
 async def test_command_that_fails_is_no_trouble(
     tmp_path: Path, script: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await caller(tmp_path, script).call("x" * 200_000, tmp_path / "A.md")
+    await caller(tmp_path, script).call("x" * 200_000)
     assert all("Traceback" not in record.message for record in caplog.records)
 
 
 async def test_command_that_does_not_exist_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    calls = Caller(("/no/such/command",), tmp_path, {})
-    await calls.call("one\n", tmp_path / "A.md")
+    calls = Caller(("/no/such/command",), tmp_path)
+    await calls.call("one\n")
     assert "cannot be started" in caplog.text
 
 

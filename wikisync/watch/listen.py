@@ -58,37 +58,28 @@ See = Callable[[_Event, str, Slug], Awaitable[bool]]
 """Whether the page of a wiki, at the path of its project, is ours; it is scanned."""
 
 
-class Listener:
-    """The answers."""
+def watch_app(secret: str, ask: Ask, report: WatchReport) -> web.Application:
+    """What answers at ``/hook``, ``/healthz`` and ``/metrics`` of a watch."""
 
-    def __init__(self, secret: str, ask: Ask, report: WatchReport) -> None:
-        self._secret = secret.encode()
-        self._ask = ask
-        self._report = report
+    async def see(event: _Event, path: str, slug: Slug) -> bool:
+        report.hooks += 1
+        return event.object_kind == "wiki_page" and ask(path, slug)
 
-    def app(self) -> web.Application:
-        """The application."""
-        app = new_app(self._secret, self._see)
-        app.router.add_get("/healthz", self._healthz)
-        app.router.add_get("/metrics", self._metrics)
-        return app
-
-    async def _see(self, event: _Event, path: str, slug: Slug) -> bool:
-        self._report.hooks += 1
-        return event.object_kind == "wiki_page" and self._ask(path, slug)
-
-    async def _healthz(self, request: web.Request) -> web.Response:
+    async def show_health(request: web.Request) -> web.Response:
         _refuse_foreign(request)
-        health = self._report.health()
+        health = report.health()
         lines = map(visible_line, health_lines(health))
         return _said(200 if health["is_healthy"] else 503, "\n".join(lines))
 
-    async def _metrics(self, request: web.Request) -> web.Response:
+    async def show_metrics(request: web.Request) -> web.Response:
         _refuse_foreign(request)
-        return web.Response(
-            body=metrics(self._report.health()).encode(),
-            headers={"Content-Type": METRICS_TYPE},
-        )
+        body = metrics(report.health()).encode()
+        return web.Response(body=body, headers={"Content-Type": METRICS_TYPE})
+
+    app = new_app(secret.encode(), see)
+    app.router.add_get("/healthz", show_health)
+    app.router.add_get("/metrics", show_metrics)
+    return app
 
 
 def new_app(secret: bytes, see: See) -> web.Application:

@@ -30,7 +30,7 @@ from wikisync.core.terminal import VisibleLines, visible_line
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import WATCH, holder_of
-from wikisync.watch.listen import Listener, listening
+from wikisync.watch.listen import listening, watch_app
 from wikisync.watch.previewing import previewing
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
@@ -224,10 +224,8 @@ class _Process:
             if sync.listen:
                 file, named = sync.hook_secret_file, "[sync] hook_secret_file"
                 secret = self.credentials.hook_secret(file, named)
-                listener = Listener(secret, watch.note_hook, watch.report)
-                url = await stack.enter_async_context(
-                    listening(listener.app(), sync.listen)
-                )
+                app = watch_app(secret, watch.note_hook, watch.report)
+                url = await stack.enter_async_context(listening(app, sync.listen))
                 self.messages.note(f"webhooks and health: {url}")
             if self.request.has_preview:
                 shown = ShownFolder(workspace.root, workspace.root)

@@ -104,7 +104,6 @@ class Watch:
         self._caller = Caller(
             sync.attention_command,
             self._root,
-            os.environ,
             shown=attention.attention_text(self._attention()),
         )
         self._renames: dict[tuple[str, Slug, Slug], str] = {}
@@ -253,9 +252,7 @@ class Watch:
         file = write(attention.write_attention, self._root, lines)
         await self._show_one("the attention file", file)
         # last, since a command may take its time
-        await self._caller.call(
-            attention.attention_text(lines), self._root / attention.ATTENTION_FILE
-        )
+        await self._caller.call(attention.attention_text(lines))
 
     async def _count_links(self) -> None:
         """Say how many links lead to old names, where that may have changed."""
@@ -350,7 +347,7 @@ class Watch:
                     inside = [path for path in hint.paths if path.startswith(below)]
                     names = [path.removeprefix(below) for path in inside]
                     locks = set(filter(_is_lock, names))
-                    if any(_is_gone(below + lock) for lock in locks):
+                    if not all(map(os.path.lexists, (below + one for one in locks))):
                         # pages that waited for an editor can be carried over
                         self.runner.request_cycle(wiki.name, runner.ScanScope.FOLDER)
                     names = [name for name in names if name not in locks]
@@ -386,47 +383,33 @@ def _is_lock(path: str) -> bool:
     return is_watched(page) and parse_path(page) is not None
 
 
-def _is_gone(path: str) -> bool:
-    return not os.path.lexists(path)
-
-
 CALL_S_MAX = 30.0
 
 
 class Caller:
     """Runs what notifies a person that they are needed."""
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        root: Path,
-        environment: Mapping[str, str],
-        shown: str = "",
-    ) -> None:
+    def __init__(self, command: Sequence[str], root: Path, shown: str = "") -> None:
         self._command = tuple(command)
         self._root = root
-        self._environment = environment
         self._shown = shown
 
-    async def call(self, text: str, attention_file: Path) -> None:
+    async def call(self, text: str) -> None:
         """Notify of what waits now; the same text twice in a row is one notification.
 
-        The command gets the text on stdin, and the file as ``WIKISYNC_ATTENTION``.
+        The command gets the text on stdin, and its file as ``WIKISYNC_ATTENTION``.
         """
         if text == self._shown:
             return
         self._shown = text
-        words = self._command
+        words, file = self._command, self._root / attention.ATTENTION_FILE
         if not (text and words):
             return
         try:
             process = await start_program_async(
                 words,
                 folder=self._root,
-                environment={
-                    **self._environment,
-                    "WIKISYNC_ATTENTION": os.fspath(attention_file),
-                },
+                environment={**os.environ, "WIKISYNC_ATTENTION": os.fspath(file)},
                 stdin=PIPE,
             )
         except OSError as exc:
