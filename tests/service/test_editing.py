@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.flat_tree import FlatTree
 from wikisync.core.model import REDIRECTS_PATH, Format, path_of_title
+from wikisync.folder.naming import title_of
 from wikisync.markup.links import parse_redirects, render_redirects
 from wikisync.service import editing, tree
 from wikisync.service.answers import Refusal
@@ -273,7 +274,7 @@ def test_title_of_an_edit_counts_from_where_the_page_is(
     ("slug", "title"), [("dir/my-page", "my page"), ("a--b", "a  b"), ("home", "home")]
 )
 def test_shown_title_is_the_leaf_with_spaces(slug: str, title: str) -> None:
-    assert tree.title_of(slug) == title
+    assert title_of(slug) == title
 
 
 def test_lookup_tries_the_slug_as_given_before_its_path() -> None:

@@ -498,6 +498,6 @@ def encode_page(page: model.Page) -> bytes:
     )
 
 
-def title_of(slug: model.Slug) -> str:
+def title_of(slug: str) -> str:
     """The service's display title: the slug's leaf with hyphens as spaces."""
     return slug.rpartition("/")[2].replace("-", " ")

@@ -379,10 +379,10 @@ class Tables:
                 f"the path {full_path} is reserved: the service itself answers there",
                 hint="choose another path",
             )
-        for table, query in _TAKEN.items():
-            row = self.one(query, (full_path,))
-            if row is not None:
-                other = "project" if table == "project" else "group or user"
+        others = {"namespace": "group or user", "project": "project"}
+        for table, other in others.items():
+            query = f"SELECT 1 FROM {table} WHERE full_path = ?"
+            if self.one(query, (full_path,)) is not None:
                 raise ServiceError(
                     f"the path {full_path} is taken by a {other}",
                     hint="choose another path",
@@ -436,10 +436,6 @@ class Tables:
         return self.now().strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
-_TAKEN = {
-    "namespace": "SELECT 1 FROM namespace WHERE full_path = ?",
-    "project": "SELECT 1 FROM project WHERE full_path = ?",
-}
 # an id is never used twice, because clients keep them
 _NEW_ID = {
     table: f"(SELECT max(id) + 1 FROM (SELECT max(id) AS id FROM {table}"

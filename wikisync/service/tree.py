@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from wikisync.core.git_trees import DIRECTORY, tree_entries
 from wikisync.core.model import EXTENSIONS, Format, path_of_title, split_extension
+from wikisync.folder.naming import title_of
 from wikisync.service.settings import Limits
 
 
@@ -25,11 +26,6 @@ def path_of_new_title(title: str, current: str) -> str:
     if not wanted or "/" in title or not slash:
         return wanted
     return f"{directory}/{wanted}"
-
-
-def title_of(slug: str) -> str:
-    """The title the service shows for a slug: its leaf, hyphens as spaces."""
-    return slug.rpartition("/")[2].replace("-", " ")
 
 
 def file_path(path: str, format: Format, present: str = "") -> str:  # noqa: A002

@@ -104,8 +104,8 @@ async def list_users(call: Call) -> web.Response:
 async def list_groups(call: Call) -> web.Response:
     """``GET /projects/:id/groups``: those above it, and shared ones when asked."""
     values, caller, project, window = await read_part(call)
-    space = project.namespace.id
-    groups = [*await call.ask(people.ancestors, space, caller.user_id)]
+    above = await call.ask(people.ancestors, project.namespace.id, caller.user_id)
+    groups = [*above]
     if values.get("with_shared"):
         least = int(values.get("shared_min_access_level") or 0)
         shares = await call.ask(people.shares, [project.id])
@@ -130,8 +130,7 @@ async def list_share_locations(call: Call) -> web.Response:
     membership = project.membership(caller.user)
     if not membership.has(AccessLevel.MAINTAINER):
         return answer_part(call, [], window)
-    space = project.namespace.id
-    above = await call.ask(people.ancestors, space, caller.user_id)
+    above = await call.ask(people.ancestors, project.namespace.id, caller.user_id)
     shares = await call.ask(people.shares, [project.id])
     taken = {group.id for group in above} | {share.group_id for share in shares}
     groups = await call.ask(Tables.groups, caller.user_id)

@@ -214,11 +214,8 @@ def _features(
     project: Project, membership: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
     levels: dict[str, object] = {name: attributes.get(name) for name in SHOWN["levels"]}
-    levels |= {
-        "issues_access_level": project.issues_access_level,
-        "merge_requests_access_level": project.merge_requests_access_level,
-        "wiki_access_level": project.wiki_access_level,
-    }
+    own = "issues_access_level merge_requests_access_level wiki_access_level"
+    levels |= fields_of(project, own)
     on = _ON_FOR_MEMBERS if membership.is_member else _ON_FOR_ALL
     switches = {switch: levels[level] in on for switch, level in SWITCHES.items()}
     return levels | switches
