@@ -437,11 +437,9 @@ class AttachmentSource:
         async with aclosing(self._wiki.read_attachment(nowhere)) as chunks:
             try:
                 async for _ in chunks:
-                    return False
-            except NotHandedOut:
-                return False
-            except errors.NotFound:
-                return True
+                    break
+            except errors.NotFound as error:
+                return not isinstance(error, NotHandedOut)
         return False
 
     async def _content_in_git(self, path: AttachmentPath, version: str) -> bytes | None:

@@ -187,15 +187,13 @@ def add_member(
     check_day(expires_on)
     with opened(data) as tables:
         member = find_user(tables, username).id, ROLES[role]
-        if (group := tables.group(path, None)) is not None:
-            tables.add_member("group", group.id, *member, expires_on=expires_on)
-        elif (project := tables.project(path, None)) is not None:
-            tables.add_member("project", project.id, *member, expires_on=expires_on)
-        else:
+        owner = tables.group(path, None) or tables.project(path, None)
+        if owner is None:
             raise ServiceError(
                 f"there is no group or project {path}",
                 hint=_admin("add-group", data, path),
             )
+        tables.add_member(owner.kind, owner.id, *member, expires_on=expires_on)
     console.result(f"member: {username} is {role} of {path}")
 
 
@@ -227,7 +225,7 @@ def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
         if goal is None:
             raise ServiceError(
                 f"there is no group or project {path}",
-                hint=f"wikisync serve admin list --data {data} groups",
+                hint=_admin("list", data, "groups"),
             )
         for line in goal.lines:
             console.result(line)
