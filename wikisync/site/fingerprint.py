@@ -21,16 +21,9 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _PARTS = ("markup", "site", "vendor")
 _LIBRARIES = {
     "markdown_it": "markdown_it_py",
-    "comrak": "comrak",
-    "nh3": "nh3",
-    "pygments": "pygments",
-    "docutils": "docutils",
     "quickjs": "quickjs_ng",
-    "latex2mathml": "latex2mathml",
-    "math_core": "math_core",
-    "merman": "merman",
-    "jinja2": "jinja2",
-    "markupsafe": "markupsafe",
+    **{name: name for name in ("comrak", "nh3", "pygments", "docutils", "jinja2")},
+    **{name: name for name in ("latex2mathml", "math_core", "merman", "markupsafe")},
 }
 """Name of each module to that of its distribution, as it stands in site-packages."""
 

@@ -173,21 +173,12 @@ NO_BOOKS = BookRequest()
 
 def options_text(options: SiteOptions) -> str:
     """The options that pages depend on, as text; no path of this machine."""
-    return repr(
-        (
-            options.title,
-            options.url,
-            options.lang,
-            options.description,
-            sorted(options.theme_options.items()),
-            options.drop_prefix,
-            options.nav_links_max,
-            options.markup,
-            options.has_report,
-            options.sources,
-            options.history,
-        )
-    )
+    # the theme and the scanned wikis tell the first three; no page shows the others
+    unnamed: dict[str, object] = {"theme": "", "templates": None}
+    unnamed |= {"page_templates": False, "slow_pages_seconds": 0}
+    unnamed |= {"retries": False, "is_public": False}
+    unnamed["theme_options"] = dict(sorted(options.theme_options.items()))
+    return repr(structs.replace(options, **unnamed))
 
 
 class BrokenLink(Struct, frozen=True, order=True):

@@ -73,7 +73,6 @@ _LEVEL = 4
 """Higher ones take twice as long for a twentieth less."""
 _WINDOW_BITS = -13
 """Raw deflate; a text is seldom longer than this window of 8 KiB."""
-_MEMORY_LEVEL = 8
 
 _TEXTS = json_decoder(list[str])
 
@@ -210,7 +209,7 @@ class DocumentText(Struct, frozen=True, array_like=True):
 def packed_texts(texts: Iterable[str]) -> str:
     """Texts as the browser unpacks them: base64 of raw deflate of JSON."""
     plain = json_bytes([text[:SECTION_CHARS_MAX].rstrip() for text in texts])
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, _MEMORY_LEVEL)
+    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS)
     return base64.b64encode(packer.compress(plain) + packer.flush()).decode()
 
 

@@ -468,11 +468,9 @@ def _index(source: WikiSource, cache: Cache, now_ns: Callable[[], int]) -> Folde
 
 
 def _look(folder: Path, index: FolderIndex, path: str) -> IndexedFile | None:
-    try:
-        with _folders(folder) as folders:
-            return index.look(folders, path)
-    except FolderError:
-        return None
+    with suppress(FolderError), _folders(folder) as folders:
+        return index.look(folders, path)
+    return None
 
 
 def read_file(root: Path, path: str) -> bytes | None:
