@@ -18,8 +18,10 @@ from wikisync.core.system.private import FILE_MODE, NEW_FILE, leave_to_owner
 from wikisync.errors import PreconditionFailed
 from wikisync.folder.safe_open import closing, file_status, read_file
 
-_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
-"""What a disk says that has no hard links."""
+_NO_HARD_LINKS = frozenset(
+    {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
+)
+"""What a disk says that has no hard links, or none to a file of another disk."""
 
 
 class Anything(Enum):

@@ -7,7 +7,6 @@ or above ``KEPT_BYTES``, counted from an entry that is a day old: a clock that i
 for an hour would empty the trash.
 """
 
-import errno
 import json
 import math
 import os
@@ -42,7 +41,6 @@ WHY_CHARS_MAX = 500
 RECORD = "why.json"
 _DAY_S = 86_400.0
 _COPY = "page"
-_OTHER_DISK = frozenset({errno.EXDEV})
 
 
 class Trashed(Struct, frozen=True):
@@ -282,13 +280,7 @@ class Trash:
 
 def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> int:
     with safe_open.closing(safe_open.open_file(folder, name, path)) as descriptor:
-        try:
-            is_linked = link_to_free(folder, name, entry, file)
-        except OSError as exc:
-            if exc.errno not in _OTHER_DISK:
-                raise
-            is_linked = False
-        if is_linked:
+        if link_to_free(folder, name, entry, file):
             return os.fstat(descriptor).st_size
         content = safe_open.read_all(descriptor, path)
         write_new(entry, file, content)

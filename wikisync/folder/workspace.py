@@ -91,16 +91,13 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[int]
 
 def holder_of(private: Path) -> str | None:
     """Who holds a folder of ours, for a message; None where nobody does."""
+    path = private / layout.LOCK_FILE
     try:
-        descriptor = os.open(
-            private / layout.LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        )
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
     except OSError as exc:
-        raise safe_open.folder_error(
-            "read", str(private / layout.LOCK_FILE), exc
-        ) from exc
+        raise safe_open.folder_error("read", str(path), exc) from exc
     # a disk without locks: whoever wants one gets an error
     with safe_open.closing(descriptor), suppress(OSError):
         if is_locked(descriptor):
@@ -373,14 +370,17 @@ def _overlap(folder: Path, what: str) -> FolderError:
 # -- the disk ----------------------------------------------------------------------
 
 
-def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
-    """See that a folder is on no network's disk, as far as Linux says."""
+def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> str:
+    """See that a folder is on no network's disk, as far as Linux says.
+
+    Gives its file system; empty where that is not known, or not asked for.
+    """
     if is_allowed:
-        return
+        return ""
     try:
         mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
-        return
+        return ""
     kind = file_system_of(str(folder.resolve()), mounts)
     if _NETWORK.fullmatch(kind):
         raise FolderError(
@@ -389,6 +389,7 @@ def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
             hint="use a local folder, or add --network-disk if only this machine"
             " writes there",
         )
+    return kind
 
 
 def file_system_of(path: str, mounts: str) -> str:

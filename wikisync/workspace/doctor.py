@@ -22,10 +22,8 @@ from wikisync.errors import FolderError, Halted, WikisyncError, command_line
 from wikisync.folder.safe_open import folder_error, refused_write
 from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
 from wikisync.folder.workspace import (
-    MOUNTS,
     WATCH,
     StateMatch,
-    file_system_of,
     holder_of,
     refuse_emptied,
     refuse_network_disk,
@@ -80,11 +78,7 @@ def check_disk(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
     except FolderError as error:
         yield Finding.of(error)
     try:
-        refuse_network_disk(root)
-        kind = ""
-        with suppress(OSError):
-            mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
-            kind = file_system_of(str(root.resolve()), mounts)
+        kind = refuse_network_disk(root)
         named = f" ({kind})" if kind else ""
         yield fine(f"{root} is on a local disk{named}")
     except FolderError as error:
