@@ -293,7 +293,7 @@ class _Scan:
                     elif is_file and (stub := _stub_at(entry)) is not None:
                         self._stubs[path] = stub
                     elif _is_ignored(entry):
-                        self._see_trace(folder, entry)
+                        self._see_trace(way, entry)
                     elif entry.is_symlink():
                         self._hide("link-ignored", path, is_reported=_is_ours(path))
                     elif entry.is_dir(follow_symlinks=False):
@@ -307,8 +307,7 @@ class _Scan:
             self._miss(folder, safe_open.folder_error("list", folder or ".", exc))
         return folders
 
-    def _see_trace(self, folder: str, entry: os.DirEntry[str]) -> None:
-        way = f"{folder}/" if folder else ""
+    def _see_trace(self, way: str, entry: os.DirEntry[str]) -> None:
         if (name := ignore.locked_name(entry.name)) is not None:
             self._found.locks[way + name] = way + entry.name
         elif entry.is_file(follow_symlinks=False):

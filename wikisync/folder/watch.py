@@ -233,14 +233,12 @@ class _Roots:
         """Whether each root still is the folder that it was, or still absent."""
         for root in self._roots:
             before = self._places.get(root)
-            try:
+            now: FolderIdentity | None = None
+            with contextlib.suppress(FolderError):
                 now = current_folder(Path(root), before)
-            except FolderError:
-                if before is not None:
-                    return False
-            else:
-                if before is None or not now.is_same_folder(before):
-                    return False
+            is_same = before and now and now.is_same_folder(before)
+            if now is not before and not is_same:
+                return False
         return True
 
     def relative(self, path: str) -> str | None:

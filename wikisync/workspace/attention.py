@@ -200,13 +200,8 @@ def attention_text(lines: Sequence[str]) -> str:
     """The file with these lines; empty where nobody is needed."""
     if not lines:
         return ""
-    head = [
-        TITLE,
-        "",
-        "wikisync removes this file when nothing needs your decision.",
-        "",
-    ]
-    return "\n".join([*head, *lines, ""])
+    until = "wikisync removes this file when nothing needs your decision."
+    return "\n".join([TITLE, "", until, "", *lines, ""])
 
 
 def _kept_of_service(was: Sequence[str], done: Sequence[Synced]) -> list[str]:

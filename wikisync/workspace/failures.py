@@ -105,10 +105,8 @@ async def is_of_all(service: Service | None, error: errors.WikisyncError) -> boo
     except errors.AuthenticationFailed:
         # without a token the service answers so, and it does answer
         return service.has_token
-    except (errors.Unavailable, errors.RateLimited):
-        return True
-    except errors.RemoteError:
-        return False
+    except errors.RemoteError as met:
+        return isinstance(met, errors.Unavailable | errors.RateLimited)
     return False
 
 
