@@ -86,8 +86,7 @@ class WikiReplica(Scanning):
 
     async def read(self, slug: Slug) -> Page:
         """One page as of now; NotFound, or ProtocolViolation where the text was cut."""
-        record = await self._wiki.get_page(slug)
-        page = whole_page(record, slug, self._wiki)
+        page = whole_page(await self._wiki.get_page(slug), slug, self._wiki)
         self._known.note_there(slug, page.digest)
         return page
 

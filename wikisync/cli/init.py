@@ -281,8 +281,7 @@ def _plan(
     def wikis() -> tuple[list[WikiRights], list[Problem]]:
         chosen = given
         if asked is not None:
-            answer = asked.ask_wikis(service, token)
-            chosen = replace(answer, excluded=given.excluded)
+            chosen = replace(asked.ask_wikis(service, token), excluded=given.excluded)
         chosen.check()
         return asyncio.run(check_wikis(service, token, chosen, console.note))
 
@@ -470,8 +469,7 @@ def next_steps(planned: creating.Planned) -> Sequence[tuple[str, str]]:
 def report(console: Console, planned: creating.Planned, *, is_dry_run: bool) -> None:
     """Print what was done, or would be."""
     if console.as_json:
-        shown = _as_json(planned, is_dry_run=is_dry_run)
-        console.json(shown)
+        console.json(_as_json(planned, is_dry_run=is_dry_run))
         return
     if is_dry_run:
         kept = [planned.kept_token.path] if planned.kept_token else []

@@ -96,8 +96,7 @@ def report_sync(
     if console.as_json:
         wikis = [wiki_as_json(wiki) for wiki in done]
         problems = sentences.problems_as_json(beside)
-        answer = {"wikis": wikis, "problems": problems}
-        console.json(answer)
+        console.json({"wikis": wikis, "problems": problems})
         _show_failures(console, done)
         return
     for wiki in done:

@@ -119,13 +119,10 @@ def judge_clone(door: WikiDoor, membership: Membership) -> Verdict:
     """Whether the caller may have the wiki's repository; no guest of a private one."""
     verdict = judge_wiki(door, membership, Operation.READ)
     is_open = door.visibility != "private" and door.wiki == "enabled"
-    if (
-        verdict is not Verdict.ALLOWED
-        or is_open
-        or _has(membership, AccessLevel.REPORTER)
-    ):
-        return verdict
-    return Verdict.FORBIDDEN
+    may_clone = is_open or _has(membership, AccessLevel.REPORTER)
+    if verdict is Verdict.ALLOWED and not may_clone:
+        return Verdict.FORBIDDEN
+    return verdict
 
 
 def judge_project(

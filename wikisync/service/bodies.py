@@ -155,8 +155,7 @@ async def _read_multipart(
                 file = spool / str(count)
                 size = await _spool(part, file, file_bytes_left)
                 file_bytes_left -= size
-                sent = SentFile(_checked(part.filename), file, size)
-                put_field(fields, name, sent)
+                put_field(fields, name, SentFile(_checked(part.filename), file, size))
             else:
                 body = bytearray()
                 while chunk := await part.read_chunk(CHUNK_BYTES):

@@ -30,8 +30,7 @@ _ADMIN: dict[OwnerKind, AccessLevel] = {
 
 async def show_group(call: Call) -> web.Response:
     """``GET /groups/:id``."""
-    caller = await call.caller()
-    group = await call.group(caller)
+    group = await call.group(await call.caller())
     return answers.json_answer(group_view(call, group))
 
 

@@ -228,10 +228,8 @@ def _of_search(query: ProjectQuery, values: dict[str, object]) -> list[str]:
     if not long:
         values["search"] = "\n" + " ".join(words) + "\n"
         return ["instr(p.search, :search) > 0"]
-    conditions: list[str] = []
-    for at, word in enumerate(long):
-        values[f"word{at}"] = word
-        conditions.append(f"instr(p.search, :word{at}) > 0")
+    values |= {f"word{at}": word for at, word in enumerate(long)}
+    conditions = [f"instr(p.search, :word{at}) > 0" for at in range(len(long))]
     found = "(" + " AND ".join(conditions) + ")"
     if query.search_namespaces:
         whole = " ".join(words)

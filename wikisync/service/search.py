@@ -61,8 +61,7 @@ async def _owners(
     query = ProjectQuery(order_by="id", is_descending=False)
     if kind == "group":
         group = await call.group(caller)
-        below = await ask(Tables.groups, caller.user_id, below=group.id)
-        groups = [group, *below]
+        groups = [group, *await ask(Tables.groups, caller.user_id, below=group.id)]
         query = replace(query, base="subtree", base_id=group.id)
     else:
         groups = list(await ask(Tables.groups, caller.user_id))

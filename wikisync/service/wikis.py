@@ -178,8 +178,7 @@ async def _write(
     Gives the page as it is, or was before it was deleted; and its text if that is new.
     """
     service = visit.call.service
-    author = visit.caller.author
-    before, change, after = await visit.wiki.change(decide, author)
+    before, change, after = await visit.wiki.change(decide, visit.caller.author)
     shown = before if action == "delete" else after
     page = shown.page(change.page)
     moved: Mapping[str, str] = {}

@@ -58,8 +58,7 @@ async def list_user_projects(call: Call) -> web.Response:
 async def list_forks(call: Call) -> web.Response:
     """``GET /projects/:id/forks``: those that the caller may see."""
     call.list_values()
-    caller = await call.caller()
-    project = await call.project(caller)
+    project = await call.project(await call.caller())
     return await answer_list(call, "forks", project.id)
 
 
@@ -104,8 +103,7 @@ async def list_users(call: Call) -> web.Response:
 async def list_groups(call: Call) -> web.Response:
     """``GET /projects/:id/groups``: those above it, and shared ones when asked."""
     values, caller, project, window = await read_part(call)
-    above = await call.ask(people.ancestors, project.namespace.id, caller.user_id)
-    groups = [*above]
+    groups = [*await call.ask(people.ancestors, project.namespace.id, caller.user_id)]
     if values.get("with_shared"):
         least = int(values.get("shared_min_access_level") or 0)
         shares = await call.ask(people.shares, [project.id])
@@ -159,8 +157,7 @@ async def list_starrers(call: Call) -> web.Response:
 
 async def show_languages(call: Call) -> web.Response:
     """``GET /projects/:id/languages``: percent of the bytes by language."""
-    caller = await call.caller()
-    project = await call.project(caller)
+    project = await call.project(await call.caller())
     found = await call.ask(project_tables.languages, project.id)
     return answers.json_answer(found)
 

@@ -155,8 +155,7 @@ def project_view(
         body |= _license(call, project)
     if project.forked_from is not None and extras.sources is not None:
         source = extras.sources.get(project.forked_from)
-        target = attributes["mr_default_target_self"]
-        body["mr_default_target_self"] = bool(target)
+        body["mr_default_target_self"] = bool(attributes["mr_default_target_self"])
         if source is not None:
             body["forked_from_project"] = simple_view(call, caller, source) | {
                 "forks_count": source.forks_count,
