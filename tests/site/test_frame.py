@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from tests.site.sites import wiki_source
 from wikisync.site.context import PageRef
@@ -22,6 +23,13 @@ def test_groups_above_a_wiki_link_to_their_own_wikis() -> None:
         PageRef("docs", "docs/-/wikis/index.html"),
         PageRef("sub", None),
     )
+
+
+def test_a_wiki_is_the_same_beside_its_pages_and_in_the_site() -> None:
+    wiki = wiki_context(WIKIS[1], {})
+    (named,) = site_context(WIKIS[1:], SiteOptions("Docs"), "").wikis
+    assert asdict(wiki).items() >= asdict(named).items()
+    assert wiki.home == wiki.url == "docs/sub/b/-/wikis/index.html"
 
 
 def test_site_of_private_wikis_hides_from_search_engines() -> None:

@@ -179,6 +179,13 @@ def test_filters_and_functions(
     assert text.strip() == expected
 
 
+def test_a_text_of_a_theme_has_no_attachments_to_link_to(tmp_path: Path) -> None:
+    template = "{{ markdown('[plan](uploads/plan.pdf)') }}"
+    html = render_text(tmp_path, template, site=site_context())
+    assert 'class="broken-link"' in html
+    assert "href" not in html
+
+
 def test_asset_is_named_by_its_content(tmp_path: Path) -> None:
     theme = load_theme("default", project=write_files(tmp_path, {"static/a/b.js": "1"}))
     other = load_theme("default", project=write_files(tmp_path, {"static/a/b.js": "2"}))
