@@ -6,6 +6,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -474,6 +475,29 @@ def test_untouched_means_every_file_by_size_and_time(tmp_path: Path) -> None:
     (tmp_path / "b.html").unlink()
     assert not untouched(tmp_path, states)
     assert not untouched(tmp_path, NO_FILES)
+
+
+def seconds_of_kept_wikis(root: Path, count: int) -> float:
+    """What the swap takes of the processor where so many wikis have old names."""
+    state = FileState(1, digest_of("x"), mtime_ns=2)
+    prefixes = [f"{number}/-/wikis/" for number in range(count)]
+    parts = {
+        one: {f"{one}{page}.html": state for page in range(20)} for one in prefixes
+    }
+    output = open_output(root)
+    with output.staging():
+        output.known = SiteFiles({}, parts, parts.__getitem__)
+        output.kept = dict.fromkeys(parts, 20)
+        output.files = {f"{one}old.html": state for one in prefixes}
+        before = time.process_time()
+        assert len(output.commit().files) == count * 21 + 1
+        return time.process_time() - before
+
+
+def test_old_names_of_kept_wikis_take_linear_time(tmp_path: Path) -> None:
+    few = min(seconds_of_kept_wikis(tmp_path / f"{at}", 200) for at in range(3))
+    many = min(seconds_of_kept_wikis(tmp_path / f"m{at}", 1600) for at in range(2))
+    assert many < few * 24
 
 
 def test_content_types_do_not_depend_on_the_machine() -> None:

@@ -175,8 +175,7 @@ class Output:
 
     def state(self, path: str) -> FileState | None:
         """What is known of a file that the site shall have."""
-        is_kept = wiki_part(path) in self.kept
-        return (self.known if is_kept else self.files).get(path)
+        return (self.known if wiki_part(path) in self.kept else self.files).get(path)
 
     def content(self, path: str) -> bytes:
         """What a file shall hold; nothing where it is left out."""
@@ -242,7 +241,8 @@ class Output:
         """Swap staged files in, remove what is gone, the manifest last."""
         # what is at old names, and in the place of a missing start page, comes later
         for part in self.kept.keys() & set(map(wiki_part, self.files)):
-            self.files = {**self.known.unpacked(part), **self.files}
+            rest = self.known.unpacked(part).items()
+            self.files |= {path: one for path, one in rest if path not in self.files}
             del self.kept[part]
         with self.staged.file(MANIFEST) as file:
             kept = self.kept.keys(), self.known.lines
