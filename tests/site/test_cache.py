@@ -445,6 +445,17 @@ def test_lost_row_of_files_means_no_file(tmp_path: Path, builds: Builds) -> None
     assert list(noted_files(tmp_path)) == ["b"]
 
 
+def test_row_of_files_that_goes_before_it_is_read_is_told(tmp_path: Path) -> None:
+    """Another build may note the files of the site before this one holds it."""
+    wiki = "a/-/wikis/"
+    noted_files(tmp_path, files_of(f"{wiki}a", "b"))
+    with open_cache(tmp_path) as store:
+        files = LastBuild(store, OUTPUT).files()
+        store.rows("DELETE FROM file WHERE part = ?", wiki)
+        with pytest.raises(sqlite3.DatabaseError):
+            files.get(f"{wiki}a")
+
+
 def test_damaged_note_is_none(builds: Builds) -> None:
     builds.run("UPDATE site SET value = x'0102030405'")
     with open_cache(builds.folder) as store:

@@ -454,8 +454,8 @@ class LastBuild:
 
     def _of_part(self, column: str, part: str) -> bytes | None:
         statement = f"SELECT {column} FROM file WHERE site = ? AND part = ?"  # noqa: S608 - a literal
-        ((value,),) = self._rows(statement, self.site, part)
-        return checked(_of_program(part.encode()), value)
+        found = self._rows(statement, self.site, part)
+        return checked(_of_program(part.encode()), found[0][0]) if found else None
 
     def wiki(self, name: str) -> bytes | None:
         """What that build noted of a wiki."""
