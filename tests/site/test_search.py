@@ -114,6 +114,14 @@ def test_word_in_title_or_heading_weighs_more() -> None:
     assert scores["a.html"] > scores["c.html"] > scores["b.html"]
 
 
+@pytest.mark.parametrize("place", ["title", "headings", "text"])
+def test_part_behind_the_length_of_a_word_is_one(place: str) -> None:
+    long = f"{'x' * WORD_CHARS_MAX}_PUBLISHING_TOKEN"
+    given = {"title": "", "headings": "", "text": "", "slug": "a"} | {place: long}
+    words = search_words.scored_words(**given)
+    assert sorted(words) == ["a", "publishing", "token", "x" * WORD_CHARS_MAX]
+
+
 def test_word_in_a_short_page_weighs_more() -> None:
     short = document("a.html", "snapshot snapshot")
     long = document("b.html", "snapshot snapshot " + "other " * 900)

@@ -87,7 +87,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", apart).lower().translate(_LETTERS)
 
 
-def count_words(text: str) -> Counter[str]:
+def count_words(text: str, *, has_parts: bool = False) -> Counter[str]:
     """How often each word occurs; pairs of characters where no space parts words."""
     if text.isascii():
         # a table is four times as fast as a pattern
@@ -99,6 +99,10 @@ def count_words(text: str) -> Counter[str]:
             times = counts.pop(run)
             for i in range(len(run) - 1):
                 counts[run[i : i + 2]] += times
+    # a name such as ``foo_bar`` is found by each of its parts, too
+    for word in [word for word in counts if has_parts and "_" in word]:
+        for part in _PART.findall(word):
+            counts[part] += counts[word]
     for word in [word for word in counts if len(word) > WORD_CHARS_MAX]:
         counts[word[:WORD_CHARS_MAX]] += counts.pop(word)
     return counts
@@ -106,18 +110,14 @@ def count_words(text: str) -> Counter[str]:
 
 def scored_words(title: str, headings: str, text: str, slug: str) -> dict[str, str]:
     """Each word of a document with a letter: how much it counts, A the least."""
-    counts = count_words(text)
+    counts = count_words(text, has_parts=True)
     folder, _, name = slug.rpartition("/")
-    for word, count in count_words(f"{headings}\n{folder}").items():
+    for word, count in count_words(f"{headings}\n{folder}", has_parts=True).items():
         counts[word] += count * HEADING_WEIGHT
     # the name is another title, unless it says the same
     titled, named = count_words(title), count_words(name.replace("_", " "))
-    for word in dict(titled) | dict(named):
+    for word in count_words(title, has_parts=True) | named:
         counts[word] += 1
-    # a name such as ``foo_bar`` is found by each of its parts, too
-    for word in [word for word in counts if "_" in word]:
-        for part in _PART.findall(word):
-            counts[part] += counts[word]
     try:
         numbers = bytes(counts.values())
     except ValueError:
