@@ -225,12 +225,8 @@ class TreeCache:
     def _read(self, head: str) -> None:
         assert self._file is not None, "there is nothing to read"
         try:
-            content = private.read_private_file(self._file, CACHE_BYTES_MAX)
-        except OSError:
-            return
-        try:
-            kept = _KEPT.decode(content)
-        except msgspec.DecodeError:
+            kept = _KEPT.decode(private.read_private_file(self._file, CACHE_BYTES_MAX))
+        except (OSError, msgspec.DecodeError):
             return
         trees = kept.trees
         if head in kept.roots and all(

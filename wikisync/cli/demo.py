@@ -28,7 +28,6 @@ GUIDE_PAGE = "docs/handbook/-/wikis/index.html"
 """The first page of the guide in the site."""
 OPTIONS = {"start": "docs/handbook", "edit_link": False, "service_link": False}
 """Nobody answers at the service's address by the time that the site is read."""
-SITE_TITLE = "wikisync"
 DESCRIPTION = (
     "The wikis of a GitLab-compatible service as a folder that you edit with any"
     " editor, and as a static website."
@@ -48,7 +47,7 @@ def command(console: Console, output: Path) -> int:
     """Export the user guide from an embedded service and print the site's location."""
     check_output(output)
     options = SiteOptions(
-        title=SITE_TITLE, description=DESCRIPTION, theme_options=OPTIONS
+        title="wikisync", description=DESCRIPTION, theme_options=OPTIONS
     )
     # another port each time makes another service of it, so nothing is kept
     with (

@@ -217,15 +217,13 @@ async def _without_conflict(
         await refuse_missing(opened, section, slug)
         asked.ended("no-conflict", f"{name}: no conflict is known; {holder}")
         return errors.ExitCode.DONE
-    wanted = [(section, frozenset({slug}))]
-    done = await sync_pages(opened, wanted, asked.credentials)
+    done = await sync_pages(opened, [(section, frozenset({slug}))], asked.credentials)
     if slug in known.conflict_files():
         return None
     if any(one.last.held or one.failure or one.problems for one in done):
         asked.synced(done)
     else:
-        sentence = f"{name}: there is no conflict to resolve"
-        asked.ended("no-conflict", sentence, done)
+        asked.ended("no-conflict", f"{name}: there is no conflict to resolve", done)
     return exit_code_of(done)
 
 

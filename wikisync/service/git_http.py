@@ -92,8 +92,7 @@ async def show_references(call: Call, part: Part) -> web.StreamResponse:
     command = str(name).removeprefix("git-")
     words = (command, "--stateless-rpc", "--advertise-refs")
     references = await _collect(call, visit, words, None)
-    header = f"# service={name}\n".encode()
-    body = _packet(header) + FLUSH + references
+    body = _packet(f"# service={name}\n".encode()) + FLUSH + references
     return web.Response(body=body, headers=_headers(f"{name}-advertisement"))
 
 
@@ -110,8 +109,7 @@ async def upload_pack(call: Call, part: Part) -> web.StreamResponse:
     with spool_folder(call.service.spool) as spool:
         body = await _spool(call, spool, call.service.settings.git.request_bytes_max)
         try:
-            words = ("upload-pack", "--stateless-rpc")
-            await _run(call, visit, words, body, send)
+            await _run(call, visit, ("upload-pack", "--stateless-rpc"), body, send)
         except GitFailed:
             # a client that hangs up is an error to git; what was sent stands
             if not response.prepared:
@@ -393,8 +391,7 @@ async def _check_push(
     if push.object_count > limits.objects_max:
         raise _PushRefused(f"it has more than {limits.objects_max:,} objects")
     objects = scratch / "objects"
-    pack = objects / "pack"
-    await asyncio.to_thread(pack.mkdir, parents=True)
+    await asyncio.to_thread((objects / "pack").mkdir, parents=True)
     options = ("--stdin", "--fix-thin", f"--max-input-size={limits.push_bytes_max}")
     given = GitInput(
         body,
