@@ -100,13 +100,6 @@ def refused_write(folder: Path, bytes_min: int = 0) -> OSError | None:
     return OSError(code, os.strerror(code)) if code else None
 
 
-def not_a_folder(root: Path) -> FolderError:
-    """A file is in the place of a wiki's folder."""
-    return FolderError(
-        f"{root} is not a folder", hint=f"move the file with its name; {REMOVED_HINT}"
-    )
-
-
 def split_path(path: str) -> list[str]:
     """A relative path's components, none of them empty, ``.``, ``..`` or with NUL."""
     parts = path.split("/")
@@ -125,19 +118,24 @@ def closing(descriptor: int) -> Iterator[int]:
 
 
 @contextmanager
-def opened_root(root: Path) -> Iterator[int]:
-    """A descriptor of the folder itself, which a person chose: links are followed."""
+def opened_root(
+    root: Path, *, missing: str = "check that its disk is there"
+) -> Iterator[int]:
+    """A descriptor of the folder itself, which a person chose: links are followed.
+
+    ``missing`` is what to do where it does not exist.
+    """
     try:
         descriptor = os.open(root, _FOLDER_FLAGS)
     except FileNotFoundError as exc:
         raise FolderError(
-            f"the folder {root} does not exist",
-            hint=f"check that its disk is there; {REMOVED_HINT}",
+            f"the folder {root} does not exist", hint=f"{missing}; {REMOVED_HINT}"
         ) from exc
     except NotADirectoryError as exc:
-        raise not_a_folder(root) from exc
+        hint = f"move the file with its name; {REMOVED_HINT}"
+        raise FolderError(f"{root} is not a folder", hint=hint) from exc
     except OSError as exc:
-        raise folder_error("open", str(root), exc) from exc
+        raise folder_error("read", str(root), exc) from exc
     with closing(descriptor):
         yield descriptor
 

@@ -276,19 +276,13 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
     """Stop where a folder that had pages is empty now; a disk may be away."""
     if not known_pages:
         return
-    try:
-        with os.scandir(root) as entries:
-            is_empty = not any(entry.name != layout.PRIVATE_FOLDER for entry in entries)
-    except FileNotFoundError as exc:
-        raise FolderError(
-            f"the folder {root} does not exist",
-            hint="check that its disk is there; nothing was deleted on the wiki;"
-            f" {safe_open.REMOVED_HINT}",
-        ) from exc
-    except NotADirectoryError as exc:
-        raise safe_open.not_a_folder(root) from exc
-    except OSError as exc:
-        raise safe_open.folder_error("read", str(root), exc) from exc
+    step = "check that its disk is there; nothing was deleted on the wiki"
+    with (
+        safe_open.opened_root(root, missing=step) as descriptor,
+        safe_open.folder_errors("read", root),
+        os.scandir(descriptor) as entries,
+    ):
+        is_empty = not any(entry.name != layout.PRIVATE_FOLDER for entry in entries)
     if is_empty:
         raise Halted(
             f"{root} is empty but had {known_pages} pages; nothing was changed",
