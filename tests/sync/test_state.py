@@ -169,6 +169,25 @@ def test_rows_of_a_workspace_are_looked_for_once(state: State) -> None:
     assert sum(one.startswith("SELECT") for one in asked) == 1
 
 
+def test_rows_that_another_process_gives_to_others_meanwhile_are_read_anew(
+    path: Path,
+) -> None:
+    one, two = (model.WikiOwner("project", name) for name in ("one", "two"))
+    with State.open(path) as state, State.open(path, is_held=False) as other:
+        state.follow_folders({one: "x", two: "y"})
+        connection = state._database._connection
+
+        def swap(statement: str) -> None:
+            if "data_version" in statement:
+                connection.set_trace_callback(None)
+                other.follow_folders({two: "x", one: "y"})
+
+        connection.set_trace_callback(swap)
+        state.follow_folders({one: "x", two: "y"})
+        with State.copy(path, is_live=True) as now:
+            assert state.wiki(one).number == now.wiki(one).number
+
+
 def test_thousands_of_wikis_are_found_with_one_query(path: Path) -> None:
     """A query for each walked all rows: ``log`` took 8 s with 8,600 wikis."""
     owners = [model.WikiOwner("project", f"docs/w{number}") for number in range(40)]

@@ -120,9 +120,9 @@ class State:
 
     def follow_folders(self, folders: Mapping[WikiOwner, str]) -> None:
         """Let each folder keep its row where ``wikisync.toml`` names its wiki anew."""
+        stamp, ours = self._database.stamp, set(folders.values())  # before the rows
         rows = self._database.rows("SELECT id, kind, full_path, folder FROM wiki")
         known = {number: (WikiOwner(kind, path), f) for number, kind, path, f in rows}
-        ours = set(folders.values())
         of_folder = {folder: number for number, (_, folder) in known.items()}
         of_owner = {o: number for number, (o, f) in known.items() if f not in ours}
         wanted = {
@@ -131,7 +131,7 @@ class State:
         }
         if all(known.get(number) == key for key, number in wanted.items()):
             self._numbers = {o: n for n, (o, _) in reversed(known.items())}
-            self._numbers_of = self._database.stamp
+            self._numbers_of = stamp
             return
         with self._database.transaction() as connection:
             # a row that loses its wiki to another folder waits for its own folder
