@@ -85,6 +85,7 @@ def test_paths_are_taken_as_people_paste_them(
     ("root", "written", "message", "path"),
     [
         ("https://h", " / ", "an empty path names no project", "docs/handbook"),
+        ("https://h", "docs/\udcff", "docs/\udcff names no project", "docs/handbook"),
         ("https://h", "https://other/a/b/-/wikis", "https://other/a/b/-/wikis", "a/b"),
         ("https://h", "http://h/a/b", "http://h/a/b is not the address", "a/b"),
         ("https://h", "https://h/", "https://h/ is not the", "docs/handbook"),

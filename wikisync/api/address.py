@@ -85,9 +85,9 @@ class ServiceAddress(Struct, frozen=True):
         if "://" in text:
             return self._path_of_page(text)
         path = text.strip("/")
-        if not path:
+        if not path or not path.isprintable():
             raise UsageError(
-                "an empty path names no project or group",
+                f"{path or 'an empty path'} names no project or group",
                 hint=f"give it with its namespace, like {EXAMPLE_PATH}",
             )
         return path
