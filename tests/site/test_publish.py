@@ -360,6 +360,23 @@ def test_a_folder_that_became_a_file_is_copied_so(tmp_path: Path) -> None:
     assert (copy / "b" / "c").samefile(source / "b" / "c")
 
 
+def test_folders_keep_the_rights_that_a_person_gave_them(press: Press) -> None:
+    """A web server may read a site from then on, whatever the versions before had."""
+    before = os.umask(0o077)
+    try:
+        for number in range(4):
+            press.write(f"Text {number}.")
+            press.publish()
+        press.site.chmod(0o755)
+        (press.site / "-").chmod(0o755)
+        press.write("The last text.")
+        press.publish()
+    finally:
+        os.umask(before)
+    assert (press.site.stat().st_mode & 0o777) == 0o755
+    assert ((press.site / "-").stat().st_mode & 0o777) == 0o755
+
+
 def test_a_disk_that_cannot_exchange_is_told(
     press: Press, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -290,8 +290,8 @@ def make_linked_copy(source: Path, copy: Path) -> bool:
     Returns:
         Whether all files are shared: a disk without links copies them each time.
     """
-    if not os.path.lexists(copy):
-        copy.mkdir()
+    copy.mkdir(exist_ok=True)
+    with contextlib.suppress(PermissionError):  # it may be another user's
         shutil.copystat(source, copy)
     with os.scandir(source) as entries:
         wanted = {entry.name: entry for entry in entries}
@@ -299,9 +299,7 @@ def make_linked_copy(source: Path, copy: Path) -> bool:
     is_one_disk = source.stat().st_dev == copy.stat().st_dev
     there = set()
     is_shared = True
-    with os.scandir(copy) as entries:
-        before = list(entries)
-    for entry in before:
+    for entry in list(os.scandir(copy)):
         other = wanted.get(entry.name)
         if other and _is_one_file(other, entry, is_one_disk=is_one_disk):
             there.add(entry.name)
