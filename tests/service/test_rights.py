@@ -285,3 +285,32 @@ def test_member_below_a_private_group_sees_it_but_not_its_wiki() -> None:
     inside = access.Membership(is_signed_in=True, sees_inside=True)
     assert access.judge_container("private", inside) is OK
     assert access.judge_wiki(PRIVATE, inside, access.Operation.READ) is NO
+
+
+@pytest.mark.parametrize(
+    ("door", "level", "verdict"),
+    [
+        (access.WikiDoor("private"), AccessLevel.NONE, access.Verdict.HIDDEN),
+        (access.WikiDoor("private"), AccessLevel.GUEST, access.Verdict.FORBIDDEN),
+        (access.WikiDoor("private"), AccessLevel.PLANNER, access.Verdict.ALLOWED),
+        (access.WikiDoor("private"), AccessLevel.REPORTER, access.Verdict.ALLOWED),
+        (access.WikiDoor("public"), AccessLevel.NONE, access.Verdict.ALLOWED),
+        (
+            access.WikiDoor("public", "private"),
+            AccessLevel.NONE,
+            access.Verdict.FORBIDDEN,
+        ),
+        (
+            access.WikiDoor("public", "private"),
+            AccessLevel.GUEST,
+            access.Verdict.FORBIDDEN,
+        ),
+    ],
+)
+def test_no_guest_clones_what_is_for_members(
+    door: access.WikiDoor, level: AccessLevel, verdict: access.Verdict
+) -> None:
+    assert (
+        access.judge_clone(door, access.Membership(is_signed_in=True, level=level))
+        is verdict
+    )
