@@ -174,6 +174,15 @@ def test_sitemap_is_written_where_the_address_is_known(studio: Studio) -> None:
     )
 
 
+def test_host_of_the_site_is_left_to_programs_to_encode(studio: Studio) -> None:
+    """To most of them ``b%C3%BCcher.example`` is no host."""
+    studio.set(url="https://bücher.example:8443/ä/")
+    studio.start("-- home.md --\nx\n", visibility="public")
+    base = "https://bücher.example:8443/%C3%A4/"
+    assert f"<loc>{base}</loc>" in studio.read("sitemap.xml")
+    assert f'rel="canonical" href="{base}"' in studio.read("index.html")
+
+
 @pytest.mark.parametrize("path", ["über uns/", "%C3%BCber%20uns"])
 def test_address_of_the_site_is_written_encoded(studio: Studio, path: str) -> None:
     studio.set(url=f"https://docs.example.com/{path}")

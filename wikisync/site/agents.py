@@ -78,12 +78,8 @@ def address(site: SiteContext, path: str) -> str:
 def pages_json(site: SiteContext, wikis: Iterable[ListedWiki]) -> bytes:
     """What ``-/pages.json`` holds."""
     head = json_bytes({"title": site.title}).removesuffix(b"}")
-    return (
-        head
-        + b',"pages":['
-        + b",".join(one.shown for one in wikis if one.shown)
-        + b"]}\n"
-    )
+    pages = b",".join(one.shown for one in wikis if one.shown)
+    return head + b',"pages":[' + pages + b"]}\n"
 
 
 def llms_text(site: SiteContext, wikis: Iterable[ListedWiki]) -> bytes:

@@ -7,7 +7,7 @@ import posixpath
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from msgspec.structs import asdict, replace
 
@@ -27,7 +27,7 @@ RIGHT_TO_LEFT = frozenset(
     [*("ar", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur"), "yi"]
 )
 """Languages whose usual script runs from right to left."""
-URL_MARKS = "/:%[]@!$&'()*+,;="
+URL_MARKS = "/:%@!$&'()*+,;="
 _FROM_THE_RIGHT = ("R", "AL")
 
 
@@ -76,6 +76,12 @@ def site_addresses(
         if len(scanned) > 1 and wiki.summary.count:
             wiki.forget()  # but for the summary, until it is read
     return found
+
+
+def encoded_path(url: str) -> str:
+    """An address with its path as it is sent; programs encode a host otherwise."""
+    parts = urlsplit(url)
+    return parts._replace(path=quote(parts.path, safe=URL_MARKS)).geturl()
 
 
 def source_extensions(wiki: ScannedWiki, options: SiteOptions) -> Mapping[Slug, str]:
@@ -147,7 +153,7 @@ def site_context(
     named = sorted(map(_reference, wikis), key=lambda one: natural_path(one.full_path))
     return contexts.SiteContext(
         title=options.title,
-        url=quote(options.url.rstrip("/"), safe=URL_MARKS) if options.url else None,
+        url=encoded_path(options.url.rstrip("/")) if options.url else None,
         lang=options.lang,
         dir="rtl" if options.lang.partition("-")[0] in RIGHT_TO_LEFT else "ltr",
         description=options.description,
