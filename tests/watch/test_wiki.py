@@ -546,3 +546,6 @@ async def test_a_save_asks_the_state_for_little(client: Client, tmp_path: Path) 
     selects = [one for one in asked if one.lstrip().startswith("SELECT")]
     assert len(selects) <= 8, selects
     assert sum(one.startswith("BEGIN") for one in asked) <= 3, asked
+    synced = wiki._wiki
+    assert synced is not None
+    assert not synced.remote.bad_front_matter, "what was noted is not held on"

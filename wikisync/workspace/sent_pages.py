@@ -4,7 +4,7 @@ The wiki takes bad front matter and links to an old name; a site and its readers
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -25,16 +25,16 @@ def bad_front_matter(
     known: WikiState,
     section: WikiSection,
     sent: Sequence[str],
-    wrong: Mapping[Slug, Sequence[Problem]],
+    wrong: dict[Slug, Sequence[Problem]],
 ) -> Iterator[Problem]:
     """Notes on pages that were sent with bad front matter, which the log has, too.
 
-    ``wrong`` is by the names of their files.
+    ``wrong`` is by the names of their files; what was noted is taken out of it.
     """
     found = [
         (slug, one)
         for slug in map(Slug, sent)
-        for one in wrong.get(known.file_of(slug), ())
+        for one in wrong.pop(known.file_of(slug), ())
     ]
     for slug, one in found[:NAMED_MAX]:
         what = f"{SENT_AS_IT_IS}line {one.subject.rpartition(':')[2]}: {one.message}"
