@@ -185,7 +185,7 @@ class Renderers:
 
     def close(self) -> None:
         """End the processes."""
-        for worker in self._frames:
+        for worker in [*self._frames]:  # the thread of an index may start one yet
             worker.end()
 
     def break_off(self) -> None:
