@@ -21,7 +21,6 @@ processor over the pages, both as logarithms: 1 is a line.
 from __future__ import annotations
 
 import argparse
-import gc
 import math
 import os
 import re
@@ -55,9 +54,6 @@ def main() -> int:
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[1000, 3000, 10_000, 30_000]
     )
-    if sys.argv[1:2] == ["--step"]:
-        build(*sys.argv[2:])
-        return 0
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wikisync-bench-") as name:
         place = Path(name)
@@ -104,7 +100,7 @@ class Ours:
         """One build in a process of its own."""
         return run(
             [
-                *(sys.executable, __file__, "--step"),
+                *(sys.executable, str(Path(__file__).with_name("site_step.py"))),
                 *(str(self.wiki), str(self._work), self._engine),
             ],
             self.wiki.parent,
@@ -255,22 +251,6 @@ def run(command: Sequence[str], folder: Path) -> Run:
     folder.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     return run_process(command, environment, folder=folder)
-
-
-def build(wiki: str, work: str, engine: str) -> None:
-    """One build."""
-    from wikisync.core.model import WikiOwner
-    from wikisync.markup.record import MarkupOptions
-    from wikisync.site.build import build_site
-    from wikisync.site.model import SiteOptions, WikiSource
-
-    assert engine in {"auto", "markdown-it"}
-    owner = WikiOwner("project", "docs/handbook")
-    source = WikiSource(owner, "Handbook", folder=Path(wiki), visibility="public")
-    markup = MarkupOptions(engine="auto" if engine == "auto" else "markdown-it")
-    options = SiteOptions("Handbook", markup=markup)
-    build_site([source], Path(work, "site"), options, cache=Path(work, "cache"))
-    gc.freeze()  # as the command ends
 
 
 def is_leaf(path: Path) -> bool:
