@@ -36,7 +36,7 @@ WIKI = BASE.replace("two days before", "a week before, by mail")
 
 ROW = re.compile(r"^\| ([^|]+?) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", re.MULTILINE)
 STEPS = ("from nothing", "unchanged", "one page edited")
-COLOURS = ("#1f63c4", "#8a94a6", "#b9c0cc")
+COLOURS = ("#1f63c4", "#8a94a6", "#a1a9b7", "#b9c0cc")
 BAR, GAP, LEFT, UNITS = 22, 26, 170, 560
 
 
