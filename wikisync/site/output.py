@@ -148,7 +148,7 @@ class Output:
         lost = []
         known, trusted, files = self.known, self._trusted, self.files
         for path, key in keys.items():
-            last = trusted.rest.get(path) or (trusted.parts and trusted.get(path))
+            last = trusted.get(path)
             if last and (key is None or last.key == key) and path in known:
                 if _is_as_left(self._top, path, last):
                     files[path] = last

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from contextlib import ExitStack
 
-import jinja2.sandbox  # noqa: F401 - slow to load; its parent has other things to do
-
 from wikisync.site.output_place import Written, opened_staging
 from wikisync.site.rendering import Batch, Renderer
 from wikisync.site.search_writing import NewIndex, made
