@@ -156,8 +156,8 @@ def test_pages_of_the_next_wiki_are_parsed_before_it_is_indexed(tmp_path: Path) 
         table = WikiTable([service_address(one) for one in sources], addresses)
         indexer = Ahead(cache, table, Progress(), MarkupOptions(), Attempts())
         with indexer.reading_ahead(dict(enumerate(scanned))):
-            assert indexer.is_parsed.wait(60), "while the first is looked up"
             assert list(indexer.index(0, scanned[0]).pages) == ["first", "home"]
+            assert indexer.is_parsed.wait(60)
             (folders[1] / "second.md").unlink()
             second = indexer.index(1, scanned[1])
         assert second.pages[Slug("second")].finished.targets == ("home",)

@@ -285,13 +285,8 @@ class Indexer:
         """
         self._new |= wikis.keys()
         calls = chain.from_iterable(starmap(self._unknown, wikis.items()))
-        # the first gives nothing: they parse while the first wiki is looked up here
-        ahead = in_order(
-            call, chain([list], calls), threads=usable_cores(), ahead=BATCHES_AHEAD
-        )
+        ahead = in_order(call, calls, threads=usable_cores(), ahead=BATCHES_AHEAD)
         with closing(ahead) as self._ahead:
-            if wikis:
-                next(ahead)
             yield
 
     def _unknown(self, number: int, scanned: ScannedWiki) -> Iterator[_Call]:
