@@ -303,11 +303,9 @@ def check_folders(
         if first != key:
             problems.append(f"{key}: {wiki.owner} is already {first}")
         folders[f"{key}.folder"] = wiki.folder
-    # no pairs: a workspace can have thousands of wikis
-    taken, holding = (
-        defaultdict[str, list[str]](list),
-        defaultdict[str, list[str]](list),
-    )
+    # by name and not pair by pair: a workspace can have thousands of wikis
+    taken: defaultdict[str, list[str]] = defaultdict(list)
+    holding: defaultdict[str, list[str]] = defaultdict(list)
     for key, folder in folders.items():
         own = folder.casefold()
         others = [*taken[own], *holding[own]]

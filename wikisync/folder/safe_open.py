@@ -341,11 +341,9 @@ class Folders:
 def opened_file(folders: Folders, path: str) -> Iterator[int]:
     """A file below the folders' root; raises what ``open_file`` raises."""
     *parts, name = split_path(path)
-    descriptor = open_file(folders.open(parts, makes=False), name, path)
-    try:  # not ``closing``: there are many files
+    parent = folders.open(parts, makes=False)
+    with closing(open_file(parent, name, path)) as descriptor:
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -394,13 +392,11 @@ def _resolved(root: Path, path: str) -> str:
 def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:
     """The rest of an open file in pieces, for a file of any size."""
     room = SMALL_BYTES
-    try:
+    with folder_errors("read", path):
         while chunk := os.read(descriptor, room):
             yield chunk
             if len(chunk) == room:
                 room = CHUNK_BYTES
-    except OSError as exc:
-        raise folder_error("read", path, exc) from exc
 
 
 def read_all(descriptor: int, path: str) -> bytes:

@@ -173,12 +173,20 @@ NO_BOOKS = BookRequest()
 
 def options_text(options: SiteOptions) -> str:
     """The options that pages depend on, as text; no path of this machine."""
-    # the theme and the scanned wikis tell the first three; no page shows the others
-    unnamed: dict[str, object] = {"theme": "", "templates": None}
-    unnamed |= {"page_templates": False, "slow_pages_seconds": 0}
-    unnamed |= {"retries": False, "is_public": False}
-    unnamed["theme_options"] = dict(sorted(options.theme_options.items()))
-    return repr(structs.replace(options, **unnamed))
+    return repr(
+        structs.replace(
+            options,
+            theme_options=dict(sorted(options.theme_options.items())),
+            # the theme and the scanned wikis tell these three
+            theme="",
+            templates=None,
+            page_templates=False,
+            # no page shows these
+            slow_pages_seconds=0,
+            retries=False,
+            is_public=False,
+        )
+    )
 
 
 class BrokenLink(Struct, frozen=True, order=True):
