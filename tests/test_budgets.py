@@ -8,7 +8,7 @@ from wikisync.sync.run.parts import CycleOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 
-PRODUCT_LINES = 89_872
+PRODUCT_LINES = 89_867
 """No change may go over this without taking as much away; the goal is 88,000.
 
 Dates, versions, books and the editor came in by 96,000; agents, imports, copies,
